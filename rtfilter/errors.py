@@ -1,0 +1,51 @@
+"""Every error that rtfilter raises, under one root."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RtFilterError(Exception):
+    """The root of all errors of this package. The text says what was wrong, with which value, and what to do."""
+
+
+class OptionError(RtFilterError):
+    """An `rtfilter.` option that does not exist, or a value that does not fit it."""
+
+
+class NotConfiguredError(RtFilterError):
+    """The Spark session lacks the jar or the extension of rtfilter."""
+
+
+class JarBuildError(RtFilterError):
+    """The Scala bridge could not be compiled or put into its place."""
+
+
+class JavaNotFoundError(RtFilterError):
+    """There is no Java of a version that Spark runs on."""
+
+
+class UnsupportedSparkError(RtFilterError):
+    """This Spark version has no bridge sources."""
+
+
+class ProtocolError(RtFilterError):
+    """A frame between Spark and the planner host that does not follow docs/protocol.md."""
+
+
+class BenchError(RtFilterError):
+    """Arguments or data of a benchmark that cannot be used."""
+
+
+class ResultMismatchError(RtFilterError):
+    """`rtfilter.verify` found that a query gives another result with the layer on."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that names the closest of `known` to `name`; all of them when nothing is close."""
+    choices = sorted(known)
+    close = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    return f"Known are: {', '.join(choices)}."

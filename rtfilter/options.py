@@ -1,0 +1,234 @@
+"""The options of the layer: one table, and the code that reads a session's conf by it.
+
+Used by the session functions, the command line, the documentation and, inside the planner host, at every query.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rtfilter.errors import OptionError, did_you_mean
+
+PREFIX = "rtfilter."
+KINDS = ("range", "set", "bloom")
+COST_MODES = ("auto", "always", "never")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One `rtfilter.` option: its full key, type for people, default, unit, meaning and the reader of its text."""
+
+    key: str
+    type: str
+    default: Any
+    unit: str
+    doc: str
+    parse: Callable[[str], Any]
+
+    @property
+    def default_text(self) -> str:
+        return as_conf_text(self.default)
+
+
+def as_conf_text(value: object) -> str:
+    """The text that Spark's conf keeps for a Python value (`True` is `"true"`)."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _boolean(text: str) -> bool:
+    lowered = text.strip().lower()
+    if lowered not in ("true", "false"):
+        raise ValueError("true or false")
+    return lowered == "true"
+
+
+def _whole_number(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text.strip())
+        except ValueError:
+            raise ValueError(f"a whole number, at least {least}") from None
+        if value < least:
+            raise ValueError(f"a whole number, at least {least}")
+        return value
+
+    return parse
+
+
+def _probability(text: str) -> float:
+    try:
+        value = float(text.strip())
+    except ValueError:
+        raise ValueError("a number above 0 and below 1") from None
+    if not 0.0 < value < 1.0:
+        raise ValueError("a number above 0 and below 1")
+    return value
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        value = text.strip().lower()
+        if value not in choices:
+            raise ValueError("one of " + ", ".join(choices))
+        return value
+
+    return parse
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    parts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    if not parts or any(part not in KINDS for part in parts):
+        raise ValueError("a list out of " + ", ".join(KINDS) + ", such as range,set")
+    return parts
+
+
+def _text(text: str) -> str:
+    return text
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("rtfilter.enabled", "boolean", False, "", "Switches the layer on for the session; read at every query.", _boolean),
+    Option("rtfilter.kinds", "list", "range,set,bloom", "", "Filter kinds that may be built.", _kinds),
+    Option(
+        "rtfilter.cost",
+        "choice",
+        "auto",
+        "",
+        "auto drops a filled filter that does not pay; always keeps it; never builds none.",
+        _one_of(COST_MODES),
+    ),
+    Option("rtfilter.gate.enabled", "boolean", True, "", "Lets a probe side wait for a shuffled build side.", _boolean),
+    Option(
+        "rtfilter.set.maxKeys",
+        "integer",
+        1_000_000,
+        "keys",
+        "Distinct keys up to which a filter keeps the exact set; above it a range is used.",
+        _whole_number(0),
+    ),
+    Option("rtfilter.bloom.fpp", "number", 0.01, "probability", "False-positive rate that bloom filters are sized for.", _probability),
+    Option("rtfilter.bloom.maxBytes", "integer", 64 << 20, "bytes", "Largest bloom filter.", _whole_number(32)),
+    Option(
+        "rtfilter.store.location",
+        "path",
+        "",
+        "",
+        "Where a table's indexes live; empty: `_rtfilter` inside the table's root.",
+        _text,
+    ),
+    Option("rtfilter.python", "path", "python3", "", "Interpreter of the planner host; configure() sets its own.", _text),
+    Option(
+        "rtfilter.planner.timeoutMs",
+        "integer",
+        2000,
+        "ms",
+        "Longest wait for one answer of the planner host; past it the query runs as Spark planned it.",
+        _whole_number(1),
+    ),
+    Option(
+        "rtfilter.footers.waitMs",
+        "integer",
+        1000,
+        "ms",
+        "Longest time a fill waits for Parquet footers that are still being read; files not known by then are read whole.",
+        _whole_number(0),
+    ),
+    Option(
+        "rtfilter.footers.cacheBytes",
+        "integer",
+        256 << 20,
+        "bytes",
+        "Memory that the planner host may use for pack statistics read from footers.",
+        _whole_number(0),
+    ),
+    Option("rtfilter.verify", "boolean", False, "", "Runs the query both ways and raises on a difference.", _boolean),
+    Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text),
+)
+
+BY_KEY: Mapping[str, Option] = {option.key: option for option in OPTIONS}
+
+
+def option_for(key: str) -> Option:
+    """The option of a full key.
+
+    Raises:
+        OptionError: there is no such option; the text names the nearest one.
+    """
+    option = BY_KEY.get(key)
+    if option is None:
+        raise OptionError(f"unknown option {key!r}. {did_you_mean(key, BY_KEY)}")
+    return option
+
+
+def parse_option(key: str, text: str) -> Any:
+    """The value of one conf entry.
+
+    Raises:
+        OptionError: the key is unknown or the text does not fit its type.
+    """
+    option = option_for(key)
+    try:
+        return option.parse(text)
+    except ValueError as wanted:
+        raise OptionError(f"option {key} is {text!r}, it must be {wanted} (its default is {option.default_text!r}).") from None
+
+
+def keyword_entries(keywords: Mapping[str, object]) -> dict[str, str]:
+    """Conf entries for keyword arguments such as `kinds="set"` or `planner_timeoutMs=500` (`_` stands for `.`).
+
+    Raises:
+        OptionError: an unknown name or a value of the wrong type.
+    """
+    entries = {}
+    for name, value in keywords.items():
+        key = PREFIX + name.replace("_", ".")
+        text = as_conf_text(value)
+        parse_option(key, text)
+        entries[key] = text
+    return entries
+
+
+@dataclass(frozen=True)
+class Options:
+    """All options of one query, parsed."""
+
+    enabled: bool
+    kinds: tuple[str, ...]
+    cost: str
+    gate_enabled: bool
+    set_max_keys: int
+    bloom_fpp: float
+    bloom_max_bytes: int
+    store_location: str
+    python: str
+    planner_timeout_ms: int
+    footers_wait_ms: int
+    footers_cache_bytes: int
+    verify: bool
+    log_path: str
+
+    @classmethod
+    def from_conf(cls, conf: Mapping[str, str]) -> Options:
+        """Reads the `rtfilter.` entries of a session conf; what is absent has its default.
+
+        Raises:
+            OptionError: an unknown key, or a value of the wrong type.
+        """
+        for key in conf:
+            if key.startswith(PREFIX):
+                option_for(key)
+        values = [parse_option(option.key, conf.get(option.key, option.default_text)) for option in OPTIONS]
+        return cls(*values)
+
+
+def defaults() -> dict[str, str]:
+    """Every option's default as conf text."""
+    return {option.key: option.default_text for option in OPTIONS}
+
+
+def own_interpreter() -> str:
+    """The interpreter that runs this code; it has rtfilter, so the planner host can be started with it."""
+    return sys.executable

@@ -1,0 +1,144 @@
+"""The bridge's jar: compiled from the packaged Scala sources with Spark's own compiler, once per Spark version and source text."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from rtfilter.bridge.java import find_java
+from rtfilter.errors import JarBuildError, UnsupportedSparkError
+
+SOURCES = Path(__file__).parent / "scala"
+CACHE_VARIABLE = "RTFILTER_CACHE"
+LOCK_WAIT_S = 300
+COMPILE_WAIT_S = 300
+
+
+@dataclass(frozen=True)
+class SparkInstall:
+    """A Spark installation: its home folder and version, such as `4.3.0`."""
+
+    home: Path
+    version: str
+
+    @property
+    def minor_version(self) -> str:
+        return ".".join(self.version.split(".")[:2])
+
+
+def find_spark() -> SparkInstall:
+    """The Spark that pyspark will start: SPARK_HOME, or the one inside the pyspark package.
+
+    Raises:
+        UnsupportedSparkError: the installation has no spark-core jar.
+    """
+    from pyspark.find_spark_home import _find_spark_home
+
+    home = Path(_find_spark_home())
+    for jar in (home / "jars").glob("spark-core_*.jar"):
+        found = re.search(r"spark-core_[\d.]+-(\d+\.\d+\.\d+\S*)\.jar", jar.name)
+        if found:
+            return SparkInstall(home, found.group(1))
+    raise UnsupportedSparkError(f"{home} has no jars/spark-core_*.jar: set SPARK_HOME to a Spark installation, or install pyspark.")
+
+
+def source_files(spark: SparkInstall) -> list[Path]:
+    """The Scala sources for a Spark version: what is common, and what only this version needs.
+
+    Raises:
+        UnsupportedSparkError: there are none for this version.
+    """
+    own = SOURCES / f"spark-{spark.minor_version}"
+    if not own.is_dir():
+        known = sorted(folder.name.removeprefix("spark-") for folder in SOURCES.glob("spark-*"))
+        raise UnsupportedSparkError(f"rtfilter has no bridge for Spark {spark.version}; it has one for: {', '.join(known)}.")
+    return sorted((SOURCES / "common").glob("*.scala")) + sorted(own.glob("*.scala"))
+
+
+def cache_directory() -> Path:
+    """Where compiled jars are kept: `RTFILTER_CACHE`, else `rtfilter` in the user's cache folder."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rtfilter"
+
+
+def jar_path(spark: SparkInstall) -> Path:
+    """The jar's place in the cache; its name tells Spark's version and the sources' digest."""
+    digest = hashlib.sha256()
+    for source in source_files(spark):
+        digest.update(source.name.encode())
+        digest.update(source.read_bytes())
+    return cache_directory() / "jars" / f"rtfilter-bridge-spark{spark.version}-{digest.hexdigest()[:16]}.jar"
+
+
+def ensure_jar() -> Path:
+    """The compiled bridge, made now (some seconds) when the cache does not have it.
+
+    Raises:
+        JavaNotFoundError, UnsupportedSparkError, JarBuildError: each says what is missing.
+    """
+    spark = find_spark()
+    path = jar_path(spark)
+    if path.is_file():
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock", timeout=LOCK_WAIT_S):
+            if not path.is_file():
+                _compile_into(spark, path)
+    except Timeout:
+        raise JarBuildError(f"another process has held {path}.lock for {LOCK_WAIT_S} s; delete it if none is compiling.") from None
+    except OSError as e:
+        raise JarBuildError(f"the jar can't be written to {path.parent} ({e}); set {CACHE_VARIABLE} to a folder that can.") from e
+    return path
+
+
+def build_jar(out: Path) -> Path:
+    """Compiles the bridge into `out`, for images and machines whose cache can't be written.
+
+    Raises:
+        JavaNotFoundError, UnsupportedSparkError, JarBuildError: each says what is missing.
+    """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _compile_into(find_spark(), out)
+    except OSError as e:
+        raise JarBuildError(f"the jar can't be written to {out} ({e}).") from e
+    return out
+
+
+def _compile_into(spark: SparkInstall, out: Path) -> None:
+    java = find_java()
+    with tempfile.TemporaryDirectory(prefix="rtfilter-jar-") as folder:
+        command = [str(java.launcher), "-cp", str(spark.home / "jars" / "*"), "scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", folder]
+        command += [str(source) for source in source_files(spark)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_WAIT_S)
+        except (OSError, subprocess.TimeoutExpired) as e:
+            raise JarBuildError(f"the Scala compiler of {spark.home} did not finish: {e}.") from e
+        if done.returncode != 0:
+            raise JarBuildError(f"the Scala compiler of {spark.home} refused the bridge's sources:\n{(done.stdout + done.stderr)[-4000:]}")
+        _pack(Path(folder), out)
+
+
+def _pack(classes: Path, out: Path) -> None:
+    """Equal classes give an equal jar; a reader never sees half a jar."""
+    part = out.with_name(f"{out.name}.{os.getpid()}.part")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as jar:
+            for file in sorted(classes.rglob("*.class")):
+                entry = zipfile.ZipInfo(str(file.relative_to(classes)).replace(os.sep, "/"), date_time=(1980, 1, 1, 0, 0, 0))
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                jar.writestr(entry, file.read_bytes())
+        os.replace(part, out)
+    finally:
+        part.unlink(missing_ok=True)

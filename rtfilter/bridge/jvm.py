@@ -1,0 +1,87 @@
+"""Calls from Python into the bridge: everything that names a JVM object is in this file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from rtfilter.errors import NotConfiguredError
+
+EXTENSION = "org.apache.spark.sql.execution.rtfilter.RtFilterExtension"
+NOT_CLASSIC = (
+    "rtfilter needs a classic SparkSession: this one is a Spark Connect client. Configure the server with "
+    "rtfilter.spark_conf() and set rtfilter.enabled in the client's session."
+)
+
+
+def inspector(spark: SparkSession) -> Any:
+    """The bridge's Python-facing object.
+
+    Raises:
+        NotConfiguredError: the session is a Connect client, is stopped, or its driver lacks the jar.
+    """
+    if not hasattr(spark, "_jsparkSession"):
+        raise NotConfiguredError(NOT_CLASSIC)
+    if spark.sparkContext._jsc is None:
+        raise NotConfiguredError("this SparkSession is stopped; make a new one.")
+    found = spark._jvm.org.apache.spark.sql.execution.rtfilter.Inspect  # type: ignore[union-attr]
+    # py4j gives a package object for a class that is not there.
+    if type(found).__name__ == "JavaPackage":
+        raise NotConfiguredError(
+            "the rtfilter jar is not on the driver's class path: make the session with rtfilter.configure(builder), "
+            "or pass the entries of rtfilter.spark_conf() to spark-submit --conf."
+        )
+    return found
+
+
+def has_extension(spark: SparkSession) -> bool:
+    return bool(inspector(spark).hasExtension(spark._jsparkSession))
+
+
+def start_host(spark: SparkSession) -> None:
+    inspector(spark).startHost(spark._jsparkSession)
+
+
+def host_pid(spark: SparkSession) -> int:
+    """Process id of the running planner host, −1 when none runs."""
+    return int(inspector(spark).hostPid(spark._jsparkSession))
+
+
+def session_id(spark: SparkSession) -> str:
+    return str(inspector(spark).sessionId(spark._jsparkSession))
+
+
+def last_record(spark: SparkSession, session_ids: list[str]) -> dict[str, Any] | None:
+    """What the bridge kept of the latest execution in one of the sessions."""
+    text = inspector(spark).lastRecord(session_ids)
+    return None if text is None else dict(json.loads(text))
+
+
+def scan_metrics(df: DataFrame) -> list[dict[str, Any]]:
+    """Spark's own metrics of every file scan of a frame that has run: table, numOutputRows, packs_read and others."""
+    plan = df._jdf.queryExecution().executedPlan()
+    return list(json.loads(inspector(df.sparkSession).scanMetrics(plan)))
+
+
+def planned_decisions(df: DataFrame) -> list[dict[str, Any]]:
+    """The planner's answers for a frame: prepared with the layer on in a session of its own, not run."""
+    own = in_own_session(df, {"rtfilter.enabled": "true"})
+    spark = own.sparkSession
+    plan = own._jdf.queryExecution().executedPlan()
+    inspect = inspector(spark)
+    if spark.conf.get("spark.sql.adaptive.enabled") != "true":
+        return list(json.loads(inspect.judge(spark._jsparkSession, plan)))
+    return list(json.loads(inspect.decisions(plan)))
+
+
+def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:
+    """The same query bound to a clone of its session, with `conf` set there and nowhere else."""
+    spark = df.sparkSession
+    inspector(spark)
+    clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    for key, value in conf.items():
+        clone.conf.set(key, value)
+    dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
+    return DataFrame(dataset.ofRows(clone._jsparkSession, df._jdf.logicalPlan()), clone)

@@ -1,0 +1,131 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import java.io.{BufferedInputStream, BufferedOutputStream, BufferedReader, DataInputStream, DataOutputStream, InputStreamReader}
+import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.concurrent.{CompletableFuture, ConcurrentHashMap, LinkedBlockingQueue, TimeUnit, TimeoutException}
+import java.util.concurrent.atomic.AtomicLong
+import org.apache.spark.internal.Logging
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+/** The planner can't be asked now; the query runs as Spark planned it. */
+final class HostUnavailable(message: String, cause: Throwable = null) extends Exception(message, cause)
+
+/** One answer: its JSON and its binary body. */
+final class Answer(val json: ObjectNode, body: Array[Byte]) {
+  private def slice(field: ObjectNode, width: Int): ByteBuffer =
+    ByteBuffer.wrap(body, field.get("at").asInt, field.get("count").asInt * width).order(ByteOrder.LITTLE_ENDIAN)
+  def longs(field: ObjectNode): Array[Long] = { val a = new Array[Long](field.get("count").asInt); slice(field, 8).asLongBuffer.get(a); a }
+  def ints(field: ObjectNode): Array[Int] = { val a = new Array[Int](field.get("count").asInt); slice(field, 4).asIntBuffer.get(a); a }
+  def bytes(field: ObjectNode): Array[Byte] = { val a = new Array[Byte](field.get("count").asInt); slice(field, 1).get(a); a }
+}
+
+/** One run of the planner host: framed messages over its standard streams, answers in any order. docs/protocol.md has the format. */
+final class HostProcess(python: String) extends Logging {
+  private val process = {
+    val builder = new ProcessBuilder(python, "-m", "rtfilter.host")
+    builder.environment.put("PYTHONSAFEPATH", "1") // the driver's folder may hold a json.py
+    builder.start()
+  }
+  private val pending = new ConcurrentHashMap[Long, CompletableFuture[Answer]]
+  private val outbox = new LinkedBlockingQueue[(ObjectNode, Seq[Array[Byte]])]
+  private val ids = new AtomicLong
+  private val lastWords = mutable.Queue.empty[String]
+  private val framesRead = new AtomicLong
+  @volatile private var failure: Option[String] = None
+
+  daemon("rtfilter-host-write")(writeFrames())
+  daemon("rtfilter-host-read")(readFrames())
+  daemon("rtfilter-host-log")(forwardLog())
+
+  def alive: Boolean = failure.isEmpty && process.isAlive
+  def pid: Long = process.pid
+
+  /** Waits at most `timeoutMs`. A host that was silent all that time is taken for hung and is killed. */
+  def ask(message: ObjectNode, body: Seq[Array[Byte]], timeoutMs: Long): Answer = {
+    val id = ids.incrementAndGet()
+    val answer = new CompletableFuture[Answer]
+    pending.put(id, answer)
+    val before = framesRead.get
+    outbox.put((message.deepCopy().put("id", id), body))
+    failure.foreach(reason => answer.completeExceptionally(new HostUnavailable(reason)))
+    try answer.get(timeoutMs, TimeUnit.MILLISECONDS)
+    catch {
+      case _: TimeoutException =>
+        if (framesRead.get == before) fail(s"no answer to '${message.get("op").asText}' within $timeoutMs ms (rtfilter.planner.timeoutMs)")
+        throw new HostUnavailable(s"the planner host gave no answer to '${message.get("op").asText}' within $timeoutMs ms (rtfilter.planner.timeoutMs)")
+      case e: java.util.concurrent.ExecutionException => throw new HostUnavailable(e.getCause.getMessage, e.getCause)
+    } finally pending.remove(id)
+  }
+
+  def fail(reason: String): Unit = synchronized {
+    if (failure.isEmpty) {
+      failure = Some(s"the planner host ($python) is gone: $reason${lastWordsText}")
+      process.destroyForcibly()
+      pending.values.forEach(p => { p.completeExceptionally(new HostUnavailable(failure.get)); () })
+    }
+  }
+
+  /** End of input ends the host; it is killed when it does not go. */
+  def close(): Unit = {
+    failure = Some("the application has ended")
+    try process.getOutputStream.close() catch { case NonFatal(_) => }
+    if (!process.waitFor(1, TimeUnit.SECONDS)) process.destroyForcibly()
+  }
+
+  private def lastWordsText: String = lastWords.synchronized { if (lastWords.isEmpty) "" else lastWords.mkString("; it said: ", " | ", "") }
+
+  private def writeFrames(): Unit = {
+    val out = new DataOutputStream(new BufferedOutputStream(process.getOutputStream, 1 << 16))
+    while (true) {
+      val (message, body) = outbox.take()
+      val text = Json.mapper.writeValueAsBytes(message)
+      out.writeInt(text.length)
+      out.writeInt(body.map(_.length).sum)
+      out.write(text)
+      body.foreach(part => out.write(part))
+      out.flush()
+    }
+  }
+
+  private def readFrames(): Unit = {
+    val in = new DataInputStream(new BufferedInputStream(process.getInputStream, 1 << 16))
+    while (true) {
+      val (textLength, bodyLength) = (in.readInt(), in.readInt())
+      if (textLength <= 0 || textLength > (256 << 20) || bodyLength < 0 || bodyLength > (1 << 30))
+        throw new IllegalStateException(s"a frame of $textLength and $bodyLength bytes is none of ours")
+      val text = new Array[Byte](textLength)
+      val body = new Array[Byte](bodyLength)
+      in.readFully(text)
+      in.readFully(body)
+      val json = Json.parse(new String(text, UTF_8))
+      framesRead.incrementAndGet()
+      Option(pending.get(json.path("id").asLong)).foreach(_.complete(new Answer(json, body)))
+    }
+  }
+
+  private def forwardLog(): Unit = {
+    val lines = new BufferedReader(new InputStreamReader(process.getErrorStream, UTF_8))
+    Iterator.continually(lines.readLine()).takeWhile(_ != null).foreach { line =>
+      lastWords.synchronized { lastWords.enqueue(line.take(300)); if (lastWords.size > 5) lastWords.dequeue() }
+      logWarning(s"planner host: $line")
+    }
+  }
+
+  private def daemon(name: String)(body: => Unit): Unit = {
+    val thread = new Thread(() =>
+      try body catch { case e: Throwable => fail(Option(e.getMessage).getOrElse(e.getClass.getSimpleName)) }, name)
+    thread.setDaemon(true)
+    thread.start()
+  }
+}
+
+object Body {
+  def of(values: Array[Long]): Array[Byte] = {
+    val buffer = ByteBuffer.allocate(values.length * 8).order(ByteOrder.LITTLE_ENDIAN)
+    buffer.asLongBuffer.put(values)
+    buffer.array()
+  }
+}

@@ -1,0 +1,54 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
+import scala.jdk.CollectionConverters._
+
+object ScanMetrics {
+  private val names = Map("packsTotal" -> "packs_total", "packsRead" -> "packs_read", "filesDropped" -> "files_dropped", "fillTime" -> "fill_ms")
+
+  def of(scan: FileSourceScanExec): ObjectNode = {
+    val json = Json.obj("table" -> Snapshot.tableName(scan), "narrowed" -> scan.isInstanceOf[NarrowedScan],
+      "placeholders" -> RuntimeFilter.in(scan).map(_.id))
+    scan.metrics.foreach { case (name, metric) => Json.put(json, names.getOrElse(name, name), metric.value) }
+    json
+  }
+}
+
+/** What Python asks of a session: reports, decisions of plans, metrics of executed plans. Answers are JSON texts. */
+object Inspect extends AdaptiveSparkPlanHelper {
+  def startHost(session: SparkSession): Unit = PlannerHost.of(session).startAhead(new LayerSession(session).python)
+  def sessionId(session: SparkSession): String = SparkVersion.sessionId(session)
+  def hostPid(session: SparkSession): Long = PlannerHost.of(session).pid
+
+  /** True when the session was made with the extension. */
+  def hasExtension(session: SparkSession): Boolean =
+    session.sessionState.adaptiveRulesHolder.queryStagePrepRules.exists(_.isInstanceOf[PlaceFilters])
+
+  /** The record of the latest execution in one of these sessions, or null. */
+  def lastRecord(sessions: java.util.List[String]): String =
+    QueryLog.last(sessions.asScala.toSet).map(r => Json.mapper.writeValueAsString(r.toJson)).orNull
+
+  /** The planner's answers for a plan that was prepared with the layer on (it need not have run). */
+  def decisions(plan: SparkPlan): String = {
+    val roots = collectWithSubqueries(plan) { case a: AdaptiveSparkPlanExec => a.initialPlan }
+    val answers = roots.flatMap(root => root.collect { case p if p.getTagValue(PlacedKey.Decision).isDefined => p.getTagValue(PlacedKey.Decision).get })
+    Json.mapper.writeValueAsString(Json.array(answers.distinct.map(Json.parse)))
+  }
+
+  /** The planner's answer for a plan that adaptive execution has no part in; nothing is placed. */
+  def judge(session: SparkSession, plan: SparkPlan): String = {
+    val nodes = Snapshot.nodes(Snapshot.number(plan))
+    val answer = new LayerSession(session).ask("plan", Seq("decision" -> PlaceFilters.nextDecision(), "nodes" -> nodes))
+    Json.mapper.writeValueAsString(Json.array(Seq(answer.json)))
+  }
+
+  /** Spark's own metrics of every file scan of an executed plan, subqueries and reused stages included once. */
+  def scanMetrics(plan: SparkPlan): String = {
+    val scans = collectWithSubqueries(plan) { case scan: FileSourceScanExec => scan }
+    Json.mapper.writeValueAsString(Json.array(scans.distinct.map(ScanMetrics.of)))
+  }
+}

@@ -1,0 +1,89 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import java.util.Arrays
+import org.apache.parquet.filter2.dictionarylevel.DictionaryFilter
+import org.apache.parquet.filter2.predicate._
+import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType, PrimitiveType, Type}
+import org.apache.parquet.schema.LogicalTypeAnnotation.{DateLogicalTypeAnnotation, IntLogicalTypeAnnotation}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT32, INT64}
+import scala.jdk.CollectionConverters._
+
+/** The join keys that a value may have. */
+sealed trait KeyValues extends Serializable {
+  def contains(value: Long): Boolean
+  def overlaps(min: Long, max: Long): Boolean
+}
+
+final case class KeyRange(low: Long, high: Long) extends KeyValues {
+  override def contains(value: Long): Boolean = low <= value && value <= high
+  override def overlaps(min: Long, max: Long): Boolean = low <= max && min <= high
+}
+
+final class KeySet(val sorted: Array[Long]) extends KeyValues {
+  override def contains(value: Long): Boolean = Arrays.binarySearch(sorted, value) >= 0
+  override def overlaps(min: Long, max: Long): Boolean = {
+    val found = Arrays.binarySearch(sorted, min)
+    val first = if (found >= 0) found else -found - 1
+    first < sorted.length && sorted(first) <= max
+  }
+  override def equals(other: Any): Boolean = other match {
+    case that: KeySet => Arrays.equals(sorted, that.sorted)
+    case _ => false
+  }
+  override def hashCode: Int = Arrays.hashCode(sorted)
+}
+
+/** A filled filter on a column of the scan, as the Parquet reader gets it. */
+final case class KeyPredicate(column: String, isDate: Boolean, values: KeyValues, testDictionaries: Boolean) {
+  /** The predicate for one file, or None where the file's column is not surely the same kind of number. */
+  def in(schema: MessageType, caseSensitive: Boolean): Option[FilterPredicate] = {
+    val matching = schema.getFields.asScala.filter(f => if (caseSensitive) f.getName == column else f.getName.equalsIgnoreCase(column))
+    val predicate = matching.toSeq match {
+      case Seq(field) if field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) && sameNumbers(field.getLogicalTypeAnnotation) =>
+        physical(field.asPrimitiveType)
+      case _ => None
+    }
+    if (testDictionaries) predicate else predicate.map(new NotOnDictionaries(_))
+  }
+
+  private def sameNumbers(annotation: LogicalTypeAnnotation): Boolean = annotation match {
+    case null => !isDate
+    case whole: IntLogicalTypeAnnotation => !isDate && whole.isSigned
+    case _: DateLogicalTypeAnnotation => isDate
+    case _ => false
+  }
+
+  private def physical(field: PrimitiveType): Option[FilterPredicate] = field.getPrimitiveTypeName match {
+    case INT32 => Some(FilterApi.userDefined(SparkFilterApi.intColumn(Array(field.getName)), new IntKeys(values)))
+    case INT64 => Some(FilterApi.userDefined(SparkFilterApi.longColumn(Array(field.getName)), new LongKeys(values)))
+    case _ => None
+  }
+}
+
+/** Null never equals a key, so a null value is not kept. */
+final class IntKeys(values: KeyValues) extends UserDefinedPredicate[Integer] with Serializable {
+  override def keep(value: Integer): Boolean = value != null && values.contains(value.longValue)
+  override def canDrop(s: Statistics[Integer]): Boolean = !values.overlaps(s.getMin.longValue, s.getMax.longValue)
+  override def inverseCanDrop(s: Statistics[Integer]): Boolean = false
+}
+
+final class LongKeys(values: KeyValues) extends UserDefinedPredicate[java.lang.Long] with Serializable {
+  override def keep(value: java.lang.Long): Boolean = value != null && values.contains(value)
+  override def canDrop(s: Statistics[java.lang.Long]): Boolean = !values.overlaps(s.getMin, s.getMax)
+  override def inverseCanDrop(s: Statistics[java.lang.Long]): Boolean = false
+}
+
+/**
+ * Statistics and column indexes see the predicate, dictionaries do not: reading and testing every dictionary of a scan costs more
+ * than it saves unless few keys are sought. parquet-java 1.17 visits a predicate once per level, with a visitor class per level.
+ */
+final class NotOnDictionaries(inner: FilterPredicate) extends FilterPredicate with Serializable {
+  override def accept[R](visitor: FilterPredicate.Visitor[R]): R = visitor match {
+    case _: DictionaryFilter => java.lang.Boolean.FALSE.asInstanceOf[R] // "can drop": no
+    case _ => inner.accept(visitor) match {
+      case same if same.asInstanceOf[AnyRef] eq inner => this.asInstanceOf[R] // rewriters hand the predicate back
+      case result => result
+    }
+  }
+  override def toString: String = inner.toString
+}

@@ -1,0 +1,52 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import java.util.concurrent.ConcurrentHashMap
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.SQLExecution
+
+/** What the rules need of a session: its options as text, its planner host, the execution that it is in. */
+final class LayerSession(val session: SparkSession) extends Logging {
+  private def conf = session.sessionState.conf
+
+  /** Anything but "false" is the planner's to judge: it refuses what is no boolean. */
+  def enabled: Boolean = !conf.getConfString("rtfilter.enabled", "false").equalsIgnoreCase("false")
+
+  private def options: Map[String, String] = conf.getAllConfs.filter(_._1.startsWith("rtfilter."))
+
+  def ask(op: String, fields: Seq[(String, Any)], body: Seq[Array[Byte]] = Nil, timeoutMs: Option[Long] = None): Answer = {
+    val own = options
+    val host = PlannerHost.of(session)
+    val message = Json.obj(Seq("op" -> op, "conf" -> own, "spark" -> Map("adaptive" -> conf.adaptiveExecutionEnabled,
+      "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled,
+      "cores" -> session.sparkContext.defaultParallelism)) ++ fields: _*)
+    val answer = host.ask(python, timeoutMs.getOrElse(this.timeoutMs(host, own)), message, body)
+    if (!answer.json.path("ok").asBoolean(false)) throw new Refused(answer.json.path("error").asText("the planner gave no reason"))
+    answer
+  }
+
+  def id: String = SparkVersion.sessionId(session)
+
+  def python: String =
+    conf.getConfString("rtfilter.python", session.sparkContext.getConf.get("spark.rtfilter.python", "python3"))
+
+  private def timeoutMs(host: PlannerHost, own: Map[String, String]): Long =
+    own.get("rtfilter.planner.timeoutMs").orElse(host.default("rtfilter.planner.timeoutMs")).flatMap(_.toLongOption).filter(_ > 0).getOrElse(2000L)
+
+  def executionId: Option[Long] = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).map(_.toLong)
+
+  /** One warning for each text and session. */
+  def warnOnce(text: String, cause: Option[Throwable] = None): Unit =
+    if (LayerSession.warned.putIfAbsent((id, text), java.lang.Boolean.TRUE) == null) cause match {
+      case Some(e) => logWarning(s"rtfilter: $text", e)
+      case None => logWarning(s"rtfilter: $text")
+    }
+}
+
+/** The planner answered that it will not: an option that does not exist, say. */
+final class Refused(message: String) extends Exception(message)
+
+object LayerSession {
+  private val warned = new ConcurrentHashMap[(String, String), java.lang.Boolean]
+}

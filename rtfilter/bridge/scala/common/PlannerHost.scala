@@ -1,0 +1,100 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import java.util.concurrent.{ConcurrentHashMap, Executors, ThreadFactory}
+import org.apache.spark.SparkContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd, SparkListenerEvent}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
+import scala.util.control.NonFatal
+
+/** The planner host of one Spark application: started ahead of need, restarted with back-off, ended with the application. */
+final class PlannerHost(sc: SparkContext) extends Logging {
+  private var process: Option[HostProcess] = None
+  private var failures = 0
+  private var notBefore = 0L
+  private var lastFailure = ""
+  private var ended = false
+  @volatile private var optionDefaults: Map[String, String] = Map.empty
+
+  sc.addSparkListener(new SparkListener {
+    override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = close()
+    override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+      case end: SparkListenerSQLExecutionEnd => QueryLog.finished(end.executionId)
+      case _ =>
+    }
+  })
+
+  def default(option: String): Option[String] = optionDefaults.get(option)
+  def pid: Long = synchronized(process.filter(_.alive).map(_.pid).getOrElse(-1L))
+
+  /** Starts the host in the background, so that the first query does not wait for an interpreter. */
+  def startAhead(python: String): Unit = PlannerHost.background.execute(() =>
+    try running(python) catch { case NonFatal(e) => logWarning(s"rtfilter: ${e.getMessage}") })
+
+  def ask(python: String, timeoutMs: Long, message: ObjectNode, body: Seq[Array[Byte]] = Nil): Answer = {
+    val host = running(python)
+    try {
+      val answer = host.ask(message, body, timeoutMs)
+      synchronized { failures = 0 }
+      answer
+    } catch { case e: HostUnavailable => if (!host.alive) retire(host, e.getMessage); throw e }
+  }
+
+  private def running(python: String): HostProcess = synchronized {
+    if (ended) throw new HostUnavailable("the application has ended")
+    process.filterNot(_.alive).foreach(dead => retire(dead, "it ended"))
+    process.getOrElse {
+      val wait = notBefore - System.currentTimeMillis()
+      if (wait > 0) throw new HostUnavailable(s"$lastFailure (next try in $wait ms)")
+      val host = try new HostProcess(python) catch {
+        case NonFatal(e) => retire(null, s"the planner host can't be started with rtfilter.python=$python: ${e.getMessage}"); throw new HostUnavailable(lastFailure, e)
+      }
+      process = Some(host)
+      greet(host)
+      host
+    }
+  }
+
+  private def greet(host: HostProcess): Unit =
+    try {
+      val answer = host.ask(Json.obj("op" -> "hello", "protocol" -> PlannerHost.Protocol), Nil, PlannerHost.StartMs)
+      val spoken = answer.json.path("protocol").asInt
+      if (spoken != PlannerHost.Protocol) throw new HostUnavailable(s"the planner host speaks protocol $spoken, this jar ${PlannerHost.Protocol}: rebuild the jar")
+      val defaults = answer.json.get("defaults")
+      optionDefaults = { val names = defaults.fieldNames(); Iterator.continually(names).takeWhile(_.hasNext).map(_.next()).map(n => n -> defaults.get(n).asText).toMap }
+    } catch {
+      case e: HostUnavailable => host.fail("it could not be greeted"); retire(host, e.getMessage); throw e
+      case NonFatal(e) => host.fail(e.toString); retire(host, e.toString); throw new HostUnavailable(lastFailure, e)
+    }
+
+  private def retire(host: HostProcess, reason: String): Unit = synchronized {
+    if (host == null || process.contains(host)) {
+      process = None
+      failures += 1
+      lastFailure = reason
+      notBefore = System.currentTimeMillis() + math.min(60000L, 1000L << math.min(failures - 1, 6))
+    }
+  }
+
+  private def close(): Unit = {
+    val last = synchronized { ended = true; val p = process; process = None; p }
+    last.foreach(_.close())
+    PlannerHost.forget(sc)
+  }
+}
+
+object PlannerHost {
+  val Protocol = 1
+  private val StartMs = 15000L
+  private val hosts = new ConcurrentHashMap[SparkContext, PlannerHost]
+
+  /** Listing files and fetching footers ahead of the fill. */
+  val background = Executors.newFixedThreadPool(4, new ThreadFactory {
+    override def newThread(r: Runnable): Thread = { val t = new Thread(r, "rtfilter-background"); t.setDaemon(true); t }
+  })
+
+  def of(session: SparkSession): PlannerHost = hosts.computeIfAbsent(session.sparkContext, sc => new PlannerHost(sc))
+  private def forget(sc: SparkContext): Unit = hosts.remove(sc)
+}

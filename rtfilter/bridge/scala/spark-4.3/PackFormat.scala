@@ -1,0 +1,207 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import java.time.ZoneId
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapred.FileSplit
+import org.apache.hadoop.mapreduce.{JobID, RecordReader, TaskAttemptID, TaskID, TaskType}
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.parquet.HadoopReadOptions
+import org.apache.parquet.filter2.compat.FilterCompat
+import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
+import org.apache.parquet.hadoop.{ParquetFileReader, ParquetInputSplit, ParquetRecordReader}
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjection
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
+import org.apache.spark.sql.execution.datasources.{DataSourceUtils, FileFormat, PartitionedFile, RecordReaderIterator}
+import org.apache.spark.sql.execution.datasources.parquet._
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.SerializableConfiguration
+import scala.jdk.CollectionConverters._
+
+/**
+ * Spark's Parquet format, reading only the row groups that a selection keeps, with the filters in the reader.
+ *
+ * Files that the selection does not know go to Spark's own reader. For the others the same parts of Spark are put together as its
+ * own reader does it on 4.3 (docs/decisions/0001-own-reader-closure.md says why that can't be had by settings alone).
+ */
+class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate], packsRead: SQLMetric) extends ParquetFileFormat {
+  /** ParquetFileFormat says that any two Parquet formats are equal; stage reuse must not believe that. */
+  override def equals(other: Any): Boolean = other match {
+    case that: PackFormat => selection == that.selection && predicates == that.predicates
+    case _ => false
+  }
+  override def hashCode: Int = selection.hashCode
+
+  override def buildReaderWithPartitionValues(session: SparkSession, dataSchema: StructType, partitionSchema: StructType,
+      requiredSchema: StructType, filters: Seq[Filter], options: Map[String, String], hadoopConf: Configuration)
+    : PartitionedFile => Iterator[InternalRow] = {
+    // Spark's own reader also leaves in hadoopConf all that the readers look for there.
+    val whole = super.buildReaderWithPartitionValues(session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
+    val conf = session.sessionState.conf
+    val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(conf, options, partitionSchema, requiredSchema))
+    val sharedConf = session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf))
+    val sharedPacks = session.sparkContext.broadcast(NarrowedPacks(selection, predicates))
+    val counter = packsRead
+    file => sharedPacks.value.selection.files.get(file.toPath.toString) match {
+      case None => whole(file)
+      case Some(packs) if !packs.anyKeptIn(file.start, file.start + file.length) => Iterator.empty
+      case Some(packs) => new PackFile(file, packs, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
+    }
+  }
+}
+
+final case class NarrowedPacks(selection: PackSelection, predicates: Seq[KeyPredicate])
+
+final case class ReadSettings(partitionSchema: StructType, requiredSchema: StructType, filters: Seq[Filter], parquet: ParquetSettings)
+
+/** The settings that Spark's Parquet reader takes from the session, read on the driver (list checked on 4.3). */
+final case class ParquetSettings(vectorized: Boolean, returningBatch: Boolean, offHeap: Boolean, batchRows: Int, recordFilter: Boolean,
+    int96Conversion: Boolean, pushDown: Boolean, pushDownDate: Boolean, pushDownTimestamp: Boolean, pushDownDecimal: Boolean,
+    pushDownString: Boolean, inThreshold: Int, caseSensitive: Boolean, datetimeRebase: String, int96Rebase: String)
+
+object ParquetSettings {
+  def apply(conf: SQLConf, options: Map[String, String], partitionSchema: StructType, requiredSchema: StructType): ParquetSettings = {
+    val parquet = new ParquetOptions(options, conf)
+    val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
+    ParquetSettings(
+      vectorized = ParquetUtils.isBatchReadSupportedForSchema(conf, result),
+      returningBatch = conf.parquetVectorizedReaderEnabled && options.get(FileFormat.OPTION_RETURNING_BATCH).contains("true"),
+      offHeap = conf.offHeapColumnVectorEnabled, batchRows = conf.parquetVectorizedReaderBatchSize,
+      recordFilter = conf.parquetRecordFilterEnabled, int96Conversion = conf.isParquetINT96TimestampConversion,
+      pushDown = conf.parquetFilterPushDown, pushDownDate = conf.parquetFilterPushDownDate,
+      pushDownTimestamp = conf.parquetFilterPushDownTimestamp, pushDownDecimal = conf.parquetFilterPushDownDecimal,
+      pushDownString = conf.parquetFilterPushDownStringPredicate, inThreshold = conf.parquetFilterPushDownInFilterThreshold,
+      caseSensitive = conf.caseSensitiveAnalysis, datetimeRebase = parquet.datetimeRebaseModeInRead,
+      int96Rebase = parquet.int96RebaseModeInRead)
+  }
+}
+
+/** One split of one file, read with a selection of its row groups. */
+final class PackFile(file: PartitionedFile, packs: FilePacks, predicates: Seq[KeyPredicate], read: ReadSettings, conf: Configuration,
+    packsRead: SQLMetric) {
+  private val settings = read.parquet
+  private val split = new FileSplit(file.toPath, file.start, file.length, Array.empty[String])
+
+  def rows(whole: PartitionedFile => Iterator[InternalRow]): Iterator[InternalRow] = {
+    val opened = ParquetFooterReader.openFileAndReadFooter(conf, file, true)
+    var handedOver = false
+    try {
+      val footer = opened.footer
+      val kept = footer.getBlocks.asScala.filter(block => packs.keeps(block.getStartingPos)).toSeq
+      if (kept.isEmpty) Iterator.empty
+      else if (settings.vectorized) {
+        val result = vectorized(opened, new ParquetMetadata(footer.getFileMetaData, new java.util.ArrayList(kept.asJava)))
+        handedOver = true
+        result
+      } else if (kept.size == footer.getBlocks.size) { packsRead.add(kept.size); whole(file) }
+      else rowBased(footer, kept)
+    } finally if (!handedOver) opened.inputStreamOpt.ifPresent(_.close())
+  }
+
+  private def rebase(footer: ParquetMetadata): (RebaseDateTime.RebaseSpec, RebaseDateTime.RebaseSpec) = {
+    val entries = footer.getFileMetaData.getKeyValueMetaData
+    (DataSourceUtils.datetimeRebaseSpec(entries.get, settings.datetimeRebase), DataSourceUtils.int96RebaseSpec(entries.get, settings.int96Rebase))
+  }
+
+  private def convertZone(footer: ParquetMetadata): Option[ZoneId] =
+    if (settings.int96Conversion && !footer.getFileMetaData.getCreatedBy.startsWith("parquet-mr"))
+      Some(DateTimeUtils.getZoneId(conf.get(SQLConf.SESSION_LOCAL_TIMEZONE.key)))
+    else None
+
+  /** The query's own pushed filters, translated for this file as Spark does it. */
+  private def pushed(footer: ParquetMetadata, datetime: RebaseDateTime.RebaseSpec): Option[FilterPredicate] =
+    if (!settings.pushDown) None
+    else {
+      val translate = new ParquetFilters(footer.getFileMetaData.getSchema, settings.pushDownDate, settings.pushDownTimestamp,
+        settings.pushDownDecimal, settings.pushDownString, settings.inThreshold, settings.caseSensitive, datetime, Some(read.requiredSchema))
+      read.filters.flatMap(translate.createFilter).reduceOption(FilterApi.and)
+    }
+
+  /** Join keys as predicates; dates only where the file's calendar is today's. */
+  private def runtime(footer: ParquetMetadata, datetime: RebaseDateTime.RebaseSpec): Seq[FilterPredicate] =
+    predicates.filter(p => !p.isDate || datetime.mode == LegacyBehaviorPolicy.CORRECTED)
+      .flatMap(_.in(footer.getFileMetaData.getSchema, settings.caseSensitive))
+
+  private def attempt(): TaskAttemptContextImpl =
+    new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
+
+  private def vectorized(opened: OpenedParquetFooter, narrowed: ParquetMetadata): Iterator[InternalRow] = {
+    val (datetime, int96) = rebase(narrowed)
+    val reader = new PackReader(convertZone(narrowed), datetime, int96, settings.offHeap && TaskContext.get() != null, settings.batchRows)
+    val rows = new RecordReaderIterator(reader)
+    try {
+      reader.initialize(split, attempt(), Some(opened.inputFile), Some(opened.inputStream), Some(narrowed))
+      val filter = (pushed(narrowed, datetime) ++ runtime(narrowed, datetime)).reduceOption(FilterApi.and)
+      val blocks: Option[Int] = filter.map { predicate =>
+        val options = HadoopReadOptions.builder(conf, file.toPath).withRange(file.start, file.start + file.length)
+          .withRecordFilter(FilterCompat.get(predicate)).build()
+        reader.readThrough(new ParquetFileReader(opened.inputFile, narrowed, options, opened.inputStream))
+      }
+      packsRead.add(blocks.getOrElse(narrowed.getBlocks.size).toLong)
+      reader.initBatch(read.partitionSchema, file.partitionValues)
+      if (settings.returningBatch) reader.enableReturningBatches()
+      rows.asInstanceOf[Iterator[InternalRow]]
+    } catch { case e: Throwable => rows.close(); throw e }
+  }
+
+  /** parquet-java's row reader takes the offsets of the row groups to read; the filters stay at what Spark itself pushes. */
+  private def rowBased(footer: ParquetMetadata, kept: Seq[BlockMetaData]): Iterator[InternalRow] = {
+    val (datetime, int96) = rebase(footer)
+    val context = attempt()
+    val filter = pushed(footer, datetime)
+    filter.foreach(org.apache.parquet.hadoop.ParquetInputFormat.setFilterPredicate(context.getConfiguration, _))
+    val support = new ParquetReadSupport(convertZone(footer), false, datetime, int96)
+    val reader = filter match {
+      case Some(predicate) if settings.recordFilter => new ParquetRecordReader[InternalRow](support, FilterCompat.get(predicate, null))
+      case _ => new ParquetRecordReader[InternalRow](support)
+    }
+    val indexed: RecordReader[Void, InternalRow] = ParquetRowIndexUtil.addRowIndexToRecordReaderIfNeeded(reader, read.requiredSchema)
+    val rows = new RecordReaderIterator[InternalRow](indexed)
+    try {
+      val offsets = kept.map(_.getStartingPos).toArray
+      indexed.initialize(new ParquetInputSplit(file.toPath, file.start, file.start + file.length, file.length, Array.empty[String], offsets), context)
+      packsRead.add(kept.size)
+      appendPartitionValues(rows)
+    } catch { case e: Throwable => rows.close(); throw e }
+  }
+
+  private def appendPartitionValues(rows: RecordReaderIterator[InternalRow]): Iterator[InternalRow] = {
+    val schema = toAttributes(read.requiredSchema) ++ toAttributes(read.partitionSchema)
+    val toUnsafe = GenerateUnsafeProjection.generate(schema, schema)
+    if (read.partitionSchema.isEmpty) rows.map(toUnsafe)
+    else {
+      val joined = new JoinedRow()
+      rows.map(row => toUnsafe(joined(row, file.partitionValues)))
+    }
+  }
+}
+
+/**
+ * Spark's vectorised reader over a ParquetFileReader of our own. Its options come from a Hadoop configuration, where a filter travels
+ * as a serialised object that parquet-java can't load from a jar of `spark.jars`; so the file reader inside is exchanged instead.
+ * Checked on 4.3 (the private class ParquetRowGroupReaderImpl with its one field `reader`).
+ */
+final class PackReader(zone: Option[ZoneId], datetime: RebaseDateTime.RebaseSpec, int96: RebaseDateTime.RebaseSpec, offHeap: Boolean, batchRows: Int)
+  extends VectorizedParquetRecordReader(zone.orNull, datetime.mode.toString, datetime.timeZone, int96.mode.toString, int96.timeZone,
+    offHeap, batchRows) {
+
+  /** Reads through `replacement` from now on; returns the number of row groups that it will read. */
+  def readThrough(replacement: ParquetFileReader): Int = {
+    replacement.setRequestedSchema(requestedSchema)
+    val rowGroups: AnyRef = reader
+    val field = rowGroups.getClass.getDeclaredField("reader")
+    field.setAccessible(true)
+    field.set(rowGroups, replacement)
+    totalRowCount = replacement.getFilteredRecordCount
+    replacement.getRowGroups.size
+  }
+}

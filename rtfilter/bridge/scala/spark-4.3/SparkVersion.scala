@@ -1,0 +1,15 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetOptions}
+
+/** What differs between Spark versions and fits a line. This folder: 4.3. */
+object SparkVersion {
+  /** Exactly Spark's own Parquet reader: subclasses (Delta's, say) may add meaning, and 4.3 can read Parquet out of archives. */
+  def readsPlainParquet(relation: HadoopFsRelation): Boolean =
+    relation.fileFormat.getClass == classOf[ParquetFileFormat] &&
+      !new ParquetOptions(relation.options, relation.sparkSession.sessionState.conf).archiveFormatEnabled
+
+  def sessionId(session: SparkSession): String = session.asInstanceOf[classic.SparkSession].sessionUUID
+}

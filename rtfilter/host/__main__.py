@@ -1,0 +1,28 @@
+"""`python -m rtfilter.host`: started by the bridge; reads frames from standard input until it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Serves the bridge. Standard output belongs to the protocol: whatever else prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    # Imported only now, so that nothing that an import prints can get among the frames.
+    from rtfilter.host.server import serve
+
+    code = 0
+    try:
+        serve(sys.stdin.buffer, answers)
+    except Exception as e:
+        print(f"rtfilter planner host: {type(e).__name__}: {e}", file=sys.stderr, flush=True)
+        code = 1
+    # A thread that hangs in somebody's file system must not keep the process: the application is gone.
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""What the layer did, would do, and why it would not: last_report, explain, why_not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from rtfilter.bridge import jvm
+from rtfilter.report import Explanation, Report, WhyNot, report_from_record
+from rtfilter.session import attach, reporting_session_ids
+
+
+def last_report(spark: SparkSession) -> Report | None:
+    """The report of the latest query that ran in this session (or in a frame pruned from it) with the layer on; None when none did.
+
+    A DataFrame that is run a second time re-uses its finished plan, filters included; nothing is reported again.
+
+    Raises:
+        NotConfiguredError: the session lacks the jar or the extension.
+    """
+    record = jvm.last_record(spark, reporting_session_ids(spark))
+    return None if record is None else report_from_record(record)
+
+
+def explain(df: DataFrame) -> Explanation:
+    """The filters that the layer would plan for a frame: where, of which kind, estimated gain. Runs nothing.
+
+    Raises:
+        NotConfiguredError: the session lacks the jar or the extension.
+    """
+    return Explanation.from_answers(_answers(df))
+
+
+def why_not(df: DataFrame) -> WhyNot:
+    """Every join key of a frame, and for those that get no filter the reason. Runs nothing.
+
+    Raises:
+        NotConfiguredError: the session lacks the jar or the extension.
+    """
+    return WhyNot.from_answers(_answers(df))
+
+
+def _answers(df: DataFrame) -> list[dict[str, Any]]:
+    attach(df.sparkSession)
+    return jvm.planned_decisions(df)

@@ -1,0 +1,74 @@
+"""Runtime filters for Spark: the keys of a join's build side decide which Parquet row groups of the probe side are opened.
+
+    spark = rtfilter.configure(SparkSession.builder.appName("job")).getOrCreate()
+    spark.conf.set("rtfilter.enabled", True)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rtfilter.version import __version__
+
+if TYPE_CHECKING:
+    from rtfilter.errors import (
+        BenchError,
+        JarBuildError,
+        JavaNotFoundError,
+        NotConfiguredError,
+        OptionError,
+        ProtocolError,
+        ResultMismatchError,
+        RtFilterError,
+        UnsupportedSparkError,
+    )
+    from rtfilter.inspection import explain, last_report, why_not
+    from rtfilter.session import attach, configure, prune, pruned, spark_conf
+
+# Looked up at first use: the planner host imports this package too, and must not wait for pyspark.
+_HOMES = {
+    "rtfilter.session": ("attach", "configure", "prune", "pruned", "spark_conf"),
+    "rtfilter.inspection": ("explain", "last_report", "why_not"),
+    "rtfilter.errors": (
+        "BenchError",
+        "JarBuildError",
+        "JavaNotFoundError",
+        "NotConfiguredError",
+        "OptionError",
+        "ProtocolError",
+        "ResultMismatchError",
+        "RtFilterError",
+        "UnsupportedSparkError",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "BenchError",
+    "JarBuildError",
+    "JavaNotFoundError",
+    "NotConfiguredError",
+    "OptionError",
+    "ProtocolError",
+    "ResultMismatchError",
+    "RtFilterError",
+    "UnsupportedSparkError",
+    "__version__",
+    "attach",
+    "configure",
+    "explain",
+    "last_report",
+    "prune",
+    "pruned",
+    "spark_conf",
+    "why_not",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'rtfilter' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value

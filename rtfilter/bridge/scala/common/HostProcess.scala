@@ -1,7 +1,7 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import java.io.{BufferedInputStream, BufferedOutputStream, BufferedReader, DataInputStream, DataOutputStream, InputStreamReader}
+import java.io.{BufferedInputStream, BufferedOutputStream, BufferedReader, DataInputStream, DataOutputStream, EOFException, InputStreamReader}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.{CompletableFuture, ConcurrentHashMap, LinkedBlockingQueue, TimeUnit, TimeoutException}
@@ -36,9 +36,9 @@ final class HostProcess(python: String) extends Logging {
   private val framesRead = new AtomicLong
   @volatile private var failure: Option[String] = None
 
+  private val logThread = daemon("rtfilter-host-log")(forwardLog())
   daemon("rtfilter-host-write")(writeFrames())
   daemon("rtfilter-host-read")(readFrames())
-  daemon("rtfilter-host-log")(forwardLog())
 
   def alive: Boolean = failure.isEmpty && process.isAlive
   def pid: Long = process.pid
@@ -62,8 +62,9 @@ final class HostProcess(python: String) extends Logging {
 
   def fail(reason: String): Unit = synchronized {
     if (failure.isEmpty) {
-      failure = Some(s"the planner host ($python) is gone: $reason${lastWordsText}")
       process.destroyForcibly()
+      logThread.join(500) // what it said last is the best explanation
+      failure = Some(s"the planner host ($python) is gone: $reason$lastWordsText")
       pending.values.forEach(p => { p.completeExceptionally(new HostUnavailable(failure.get)); () })
     }
   }
@@ -114,11 +115,15 @@ final class HostProcess(python: String) extends Logging {
     }
   }
 
-  private def daemon(name: String)(body: => Unit): Unit = {
+  private def daemon(name: String)(body: => Unit): Thread = {
     val thread = new Thread(() =>
-      try body catch { case e: Throwable => fail(Option(e.getMessage).getOrElse(e.getClass.getSimpleName)) }, name)
+      try body catch {
+        case _: EOFException => fail("it ended")
+        case e: Throwable => fail(Option(e.getMessage).getOrElse(e.getClass.getSimpleName))
+      }, name)
     thread.setDaemon(true)
     thread.start()
+    thread
   }
 }
 

@@ -47,7 +47,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
     process.filterNot(_.alive).foreach(dead => retire(dead, "it ended"))
     process.getOrElse {
       val wait = notBefore - System.currentTimeMillis()
-      if (wait > 0) throw new HostUnavailable(s"$lastFailure (next try in $wait ms)")
+      if (wait > 0) throw new HostUnavailable(lastFailure)
       val host = try new HostProcess(python) catch {
         case NonFatal(e) => retire(null, s"the planner host can't be started with rtfilter.python=$python: ${e.getMessage}"); throw new HostUnavailable(lastFailure, e)
       }

@@ -1,0 +1,75 @@
+# `make help` lists the targets. Everything is installed into .venv and nowhere else.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+# Neither this machine's host name nor a SPARK_HOME that points at another Spark may matter.
+export SPARK_LOCAL_IP ?= 127.0.0.1
+export PYSPARK_PYTHON := $(abspath $(BIN)/python)
+unexport SPARK_HOME
+
+SUITE ?= imci-micro
+SF ?= 1
+RUNS ?= 5
+MODES ?= off,rtfilter,duckdb
+BENCH_ARGS ?=
+PYTEST_ARGS ?=
+JAR ?= dist/rtfilter-spark.jar
+
+.PHONY: help
+help: ## this list
+	@echo "usage: make TARGET [VARIABLE=value ...]"
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@echo
+	@echo "Needs Python 3.11+ (PYTHON=$(PYTHON)) and Java 17+ (JAVA_HOME or PATH); everything else goes into $(VENV)."
+
+.PHONY: demo
+demo: $(VENV)/.with-bench ## run the micro-benchmark small on generated data, print its table, leave out/demo/report.html
+	@.ci/need java
+	$(BIN)/rtfilter bench --suite imci-micro --sf 0.1 --runs 3 --modes off,rtfilter,duckdb --out out/demo
+	@echo "The report, with charts: $(CURDIR)/out/demo/report.html"
+
+.PHONY: test
+test: $(VENV)/.with-dev lint ## lint, types and all tests; PYTEST_ARGS="tests/report -k html" runs a part of the tests
+	@.ci/need java
+	$(BIN)/python tests/run_all.py $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: $(VENV)/.with-dev ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+.PHONY: golden
+golden: $(VENV)/.with-dev ## write the golden files of the tests anew; read their diff before you commit it
+	$(BIN)/pytest tests --ignore=tests/spark --update-golden
+	git --no-pager diff --stat -- tests
+
+.PHONY: bench
+bench: $(VENV)/.with-bench ## run a benchmark: SUITE=imci-micro SF=1 RUNS=5 MODES=off,rtfilter,duckdb BENCH_ARGS="--layout shuffled"
+	@.ci/need java
+	$(BIN)/rtfilter bench --suite $(SUITE) --sf $(SF) --runs $(RUNS) --modes $(MODES) --out out/$(SUITE)-sf$(SF) $(BENCH_ARGS)
+
+.PHONY: docs
+docs: $(VENV)/.with-dev ## write docs/options.md anew from the option table
+	$(BIN)/python -m rtfilter.docs
+
+.PHONY: jar
+jar: $(VENV)/.with-bench ## compile the Spark side into dist/rtfilter-spark.jar (JAR=FILE), for images and read-only machines
+	@.ci/need java
+	@mkdir -p $(dir $(JAR))
+	$(BIN)/rtfilter build-jar --out $(JAR)
+
+# A stamp per extra: the second run of a target installs nothing until pyproject.toml changes.
+$(BIN)/python:
+	@.ci/need python $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.with-%: pyproject.toml | $(BIN)/python
+	@echo "installing rtfilter[$*] into $(VENV); Spark alone is 450 MB, so the first time takes minutes"
+	@$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@

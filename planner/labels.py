@@ -1,0 +1,47 @@
+"""Names for people: `table.column` for a join key, where it can be found."""
+
+from __future__ import annotations
+
+from planner.snapshot import Alias, Attribute, Cast, Exchange, Expression, OtherExpression, Plan, Project, Scan
+
+
+def label_key(plan: Plan, start: int, key: Expression) -> str:
+    """`table.column` of a key over the output of node `start`; its own text where no single column is behind it.
+
+    For display only: unlike the lineage it goes through everything that hands a column on, stages and aggregates included.
+    """
+    inner = _strip(key)
+    if not isinstance(inner, Attribute):
+        return inner.text
+    name, wanted, at = inner.name, inner.id, start
+    while True:
+        node = plan.nodes[at]
+        if isinstance(node, Scan):
+            return next((f"{node.table}.{column.name}" for column in node.columns if column.id == wanted), name)
+        if isinstance(node, Project):
+            produced = next((e for e in node.exprs if isinstance(e, Attribute | Alias) and e.id == wanted), None)
+            source = None if produced is None else _strip(produced)
+            if source is None or isinstance(source, OtherExpression):
+                return name
+            wanted, at = source.id, node.children[0]
+            continue
+        if isinstance(node, Exchange) and node.kind == "reused_exchange":
+            wanted = _in_the_original(plan, node, wanted)
+        below = next((child for child in node.children if wanted in plan.nodes[child].output), None)
+        if below is None:
+            return name
+        at = below
+
+
+def _strip(expr: Expression) -> Attribute | OtherExpression:
+    while isinstance(expr, Alias | Cast):
+        expr = expr.child
+    return expr
+
+
+def _in_the_original(plan: Plan, reused: Exchange, wanted: int) -> int:
+    """A reused exchange may give new ids to the columns of the one it repeats, in the same order."""
+    original = plan.nodes[reused.children[0]].output
+    if wanted in reused.output and len(original) == len(reused.output):
+        return original[reused.output.index(wanted)]
+    return wanted

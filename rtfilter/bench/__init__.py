@@ -1,0 +1,9 @@
+"""The benchmark side: suites' data and queries, interleaved runs in several modes, result.json and report.html.
+
+Suites (`tpch/`, `tpcds/`) import this package and are found through the entry point group `rtfilter.suites`.
+"""
+
+from rtfilter.bench.cache import DataCache, Dataset
+from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
+
+__all__ = ["DataCache", "DataRequest", "Dataset", "Query", "Suite", "SuiteData"]

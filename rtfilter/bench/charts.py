@@ -1,0 +1,169 @@
+"""Charts of the report as inline SVG.
+
+Drawn with matplotlib: it is the best-kept plotting library there is, its SVG is plain markup of some 10 to 40 KB a chart,
+and it needs no script. plotly's and altair's self-contained output carries megabytes of JavaScript and cannot be printed
+without it; pygal puts links to a script host into its files. Pinned to matplotlib>=3.9,<4.
+
+Text stays text (`svg.fonttype: none`), and colours are placeholders that are turned into CSS variables, so that one
+drawing serves light, dark and print. Figures are as wide as a phone, and the page scales them up from there.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+WIDTH_IN = 4.3
+INK, MUTED, GRID, CLEAR = "#000001", "#000002", "#000003", "#000004"
+SERIES_COLOURS = tuple(f"#0000{number:02x}" for number in range(0x10, 0x16))
+MODE_COLOURS = {"off": "#000020", "spark": "#000021", "rtfilter": "#000022", "duckdb": "#000023"}
+CSS_NAMES = {
+    INK: "--ink",
+    MUTED: "--muted",
+    GRID: "--grid",
+    CLEAR: "--card",
+    **{colour: f"--series-{number}" for number, colour in enumerate(SERIES_COLOURS)},
+    **{colour: f"--mode-{mode}" for mode, colour in MODE_COLOURS.items()},
+}
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rtfilter",
+    "font.size": 8.5,
+    "text.color": INK,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": GRID,
+    "axes.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": GRID,
+    "ytick.color": GRID,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": INK,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "legend.fontsize": 8,
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: its length, the range of the single runs (when there is one), and the text at its end."""
+
+    value: float
+    text: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class SpeedupLine:
+    """Points as (selectivity, speed-up) of one query family in one mode; the dashed ones are not rtfilter's."""
+
+    family: str
+    name: str
+    dashed: bool
+    points: Sequence[tuple[float, float]]
+
+
+def speedup_by_selectivity(lines: Sequence[SpeedupLine]) -> str:
+    """Speed-up over off (log) against selectivity (log); a colour per family."""
+    families = list(dict.fromkeys(line.family for line in lines))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH_IN, 3.2), layout="constrained")
+        axes = figure.subplots()
+        axes.set(xscale="log", yscale="log", xlabel="selectivity p (share of build rows that survive)")
+        axes.set_title("times as fast as off", loc="left", fontsize=8, color=MUTED)
+        axes.axhline(1.0, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
+        for line in lines:
+            xs, ys = zip(*sorted(line.points), strict=True)
+            colour = SERIES_COLOURS[families.index(line.family) % len(SERIES_COLOURS)]
+            dashes = (0, (2, 2)) if line.dashed else "solid"
+            axes.plot(xs, ys, marker="o", markersize=3.5, linewidth=1.6, linestyle=dashes, color=colour, label=line.name)
+        _ratio_ticks(axes, [speedup for line in lines for _, speedup in line.points])
+        selectivities = sorted({p for line in lines for p, _ in line.points})
+        axes.xaxis.set_major_locator(FixedLocator([p for p in selectivities if p not in (0.8, 0.9)]))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda p, _: f"{p:g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.grid(axis="y")
+        axes.legend(loc="upper right", handlelength=2.4)
+        return _inline_svg(figure, "Speed-up over off against selectivity")
+
+
+def bars_by_mode(groups: Mapping[str, Mapping[str, Bar]], unit: str, description: str) -> str:
+    """Horizontal bars: one group per query, in it one bar per mode, in the modes' colours."""
+    modes = list(dict.fromkeys(mode for bars in groups.values() for mode in bars))
+    rows = sum(len(bars) + 0.6 for bars in groups.values())
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH_IN, 0.62 + rows * 0.15), layout="constrained")
+        axes = figure.subplots()
+        longest = max((bar.high or bar.value) for bars in groups.values() for bar in bars.values()) or 1.0
+        y, ticks = 0.0, []
+        for bars in groups.values():
+            ticks.append(y + (len(bars) - 1) / 2)
+            for mode, bar in bars.items():
+                _draw_bar(axes, y, bar, MODE_COLOURS[mode], longest)
+                y += 1
+            y += 0.6
+        axes.set_yticks(ticks, list(groups))
+        axes.set_ylim(y - 0.1, -0.8)
+        axes.set_xlim(0, longest * 1.24)
+        axes.set_xlabel(unit)
+        # Nothing is longer than 100 %, whatever room the texts at the bars' ends take.
+        axes.xaxis.set_major_locator(FixedLocator([0, 25, 50, 75, 100]) if unit.startswith("%") else MaxNLocator(5))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda length, _: f"{length:,g}"))
+        axes.tick_params(axis="y", length=0)
+        axes.spines["bottom"].set_visible(False)
+        axes.grid(axis="x")
+        axes.set_axisbelow(True)
+        if len(modes) > 1:
+            handles = [axes.barh([0], [0], color=MODE_COLOURS[mode], label=mode) for mode in modes]
+            figure.legend(handles=handles, loc="outside upper left", ncols=len(modes), handlelength=1, columnspacing=1.2)
+        return _inline_svg(figure, description)
+
+
+def _draw_bar(axes: Axes, y: float, bar: Bar, colour: str, longest: float) -> None:
+    axes.barh([y], [bar.value], height=0.86, color=colour)
+    end = bar.value
+    if bar.low is not None and bar.high is not None and bar.high > bar.low:
+        axes.plot([bar.low, bar.high], [y, y], color=INK, linewidth=0.8, solid_capstyle="butt")
+        end = max(end, bar.high)
+    axes.text(end + longest * 0.012, y, bar.text, va="center", fontsize=7.5, color=INK)
+
+
+def _ratio_ticks(axes: Axes, ratios: Sequence[float]) -> None:
+    """Round ratios only, as many as a small chart bears."""
+    low, high = min([*ratios, 0.8]), max([*ratios, 1.5])
+    axes.set_ylim(low / 1.15, high * 1.3)
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500) if low / 1.15 <= tick <= high * 1.3]
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}x"))
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+def _inline_svg(figure: Figure, description: str) -> str:
+    """The drawing as an element for an HTML page: no prologue, no metadata, no fixed size, colours from CSS variables."""
+    buffer = io.StringIO()
+    no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(buffer, format="svg", transparent=True, metadata=no_metadata)
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    view_box = re.search(r'viewBox="[^"]+"', svg)
+    assert view_box is not None, "matplotlib's SVG has a viewBox"
+    svg = re.sub(r"<svg[^>]*>", f'<svg {view_box.group()} role="img" aria-label="{description}">', svg, count=1)
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # Group ids are the same in every drawing (axes_1, text_2); only the hashed ones are referred to.
+    svg = re.sub(r'<g id="[a-zA-Z0-9]+_\d+(?:\.\w+)?"', "<g", svg)
+    svg = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", r"\1var(--font)", svg)
+    for placeholder, name in CSS_NAMES.items():
+        svg = svg.replace(placeholder, f"var({name})")
+    return re.sub(r"\n\s*", "\n", svg)

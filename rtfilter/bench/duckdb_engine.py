@@ -1,0 +1,40 @@
+"""Runs a suite's queries in DuckDB: a second engine to hold times against, and the judge of the results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rtfilter.bench.duckgen import quoted
+from rtfilter.bench.run import Execution
+from rtfilter.bench.suite import Query
+from rtfilter.errors import BenchError
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class DuckDbEngine:
+    """Views over the same Parquet files, on as many processors as Spark has."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, tables: Mapping[str, Path], threads: int) -> None:
+        self._con = con
+        con.execute(f"SET threads = {threads}")
+        for name, path in tables.items():
+            files = path / "*.parquet" if path.is_dir() else path
+            con.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{quoted(files)}')")
+
+    def run(self, query: Query) -> Execution:
+        """Plans and fetches the query. DuckDB counts neither rows scanned nor bytes read in a form to be held against Spark's.
+
+        Raises:
+            BenchError: DuckDB cannot run it.
+        """
+        begin = time.perf_counter()
+        try:
+            rows = self._con.execute(query.duckdb_sql).fetchall()
+        except Exception as error:  # duckdb.Error, without importing the module for its name
+            raise BenchError(f"query {query.id!r} failed in mode 'duckdb': {str(error).splitlines()[0]}") from error
+        return Execution(ms=(time.perf_counter() - begin) * 1000, rows=rows)

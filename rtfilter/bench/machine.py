@@ -1,0 +1,47 @@
+"""What the machine is that a benchmark ran on."""
+
+from __future__ import annotations
+
+import os
+
+from rtfilter.bridge.jar import find_spark
+from rtfilter.bridge.java import find_java
+from rtfilter.errors import RtFilterError
+from rtfilter.version import __version__
+
+MachineData = dict[str, int | str | None]
+
+
+def machine_data() -> MachineData:
+    """The `machine` part of result.json; None for what is not there (DuckDB alone needs neither Spark nor Java)."""
+    return {
+        "cpus": usable_cpus(),
+        "memory_gb": memory_bytes() // 2**30,
+        "spark": _spark_version(),
+        "java": _java_version(),
+        "rtfilter": __version__,
+    }
+
+
+def usable_cpus() -> int:
+    """The processors that this process may run on, which in a container is less than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory_bytes() -> int:
+    """The machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _spark_version() -> str | None:
+    try:
+        return find_spark().version
+    except (RtFilterError, ImportError):
+        return None
+
+
+def _java_version() -> str | None:
+    try:
+        return find_java().version
+    except RtFilterError:
+        return None

@@ -1,0 +1,122 @@
+"""Runs a suite's queries in Spark, in one of the modes that set its conf."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rtfilter.bench.modes import MODE_KEYS, RTFILTER, SPARK_CONF_BY_MODE
+from rtfilter.bench.run import Execution
+from rtfilter.bench.suite import Query
+from rtfilter.errors import BenchError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LISTENER_WAIT_MS = 10_000
+
+
+def register_tables(spark: SparkSession, tables: Mapping[str, Path]) -> None:
+    """Makes every table a temporary view of the session."""
+    for name, path in tables.items():
+        spark.read.parquet(str(path)).createOrReplaceTempView(name)
+
+
+class SparkEngine:
+    """One mode of a session that is shared by all Spark modes; the conf is set anew before every run."""
+
+    _run_numbers = itertools.count(1)
+
+    def __init__(self, spark: SparkSession, mode: str) -> None:
+        self._spark = spark
+        self._mode = mode
+        self._reported_execution: int | None = None
+
+    def run(self, query: Query) -> Execution:
+        """Plans and collects the query; the time covers both, as a user would wait for both.
+
+        Raises:
+            BenchError: Spark cannot run it in this mode.
+        """
+        self._set_mode()
+        job_group = f"rtfilter-bench-{next(self._run_numbers)}"
+        self._spark.sparkContext.setJobGroup(job_group, f"{query.id} [{self._mode}]")
+        begin = time.perf_counter()
+        try:
+            frame = self._spark.sql(query.spark_sql)
+            rows = [tuple(row) for row in frame.collect()]
+            ms = (time.perf_counter() - begin) * 1000
+        except Exception as error:  # whatever Py4J or Spark raises, the run's name is what the reader needs first
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise BenchError(f"query {query.id!r} failed in mode {self._mode!r}: {reason}") from error
+        finally:
+            self._spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
+        return self._counted(ms, rows, frame, job_group)
+
+    def _set_mode(self) -> None:
+        wanted = SPARK_CONF_BY_MODE[self._mode]
+        for key in MODE_KEYS:
+            if key in wanted:
+                self._spark.conf.set(key, wanted[key])
+            else:
+                self._spark.conf.unset(key)
+
+    def _counted(self, ms: float, rows: list[tuple[object, ...]], frame: DataFrame, job_group: str) -> Execution:
+        from rtfilter.bridge.jvm import scan_metrics
+
+        scans = scan_metrics(frame)
+        filters = self._filters_of_this_run()
+        packs_total, packs_kept = packs_read(scans, filters)
+        return Execution(
+            ms=ms,
+            rows=rows,
+            scan_rows=sum(int(scan.get("numOutputRows", 0)) for scan in scans),
+            bytes_read=bytes_read(self._spark, job_group),
+            packs_total=packs_total,
+            packs_kept=packs_kept,
+            filters=filters,
+        )
+
+    def _filters_of_this_run(self) -> list[dict[str, Any]]:
+        if self._mode != RTFILTER:
+            return []
+        from rtfilter.inspection import last_report
+
+        report = last_report(self._spark)
+        # A query without a join leaves no report: the latest one is then an earlier query's.
+        if report is None or report.execution == self._reported_execution:
+            return []
+        self._reported_execution = report.execution
+        return list(report.to_dict()["filters"])
+
+
+def packs_read(scans: Sequence[Mapping[str, Any]], filters: Sequence[Mapping[str, Any]]) -> tuple[int | None, int | None]:
+    """Packs that the scans had and packs that they opened, from the scans' own metrics.
+
+    A scan that was left as Spark planned it counts no packs. When a candidate knows how many its table has, all of them
+    count as read; where nobody knows, the answer is None.
+    """
+    narrowed = [scan for scan in scans if int(scan.get("packs_total", 0)) > 0]
+    total = sum(int(scan["packs_total"]) for scan in narrowed)
+    kept = sum(int(scan["packs_read"]) for scan in narrowed)
+    if narrowed:
+        return total, kept
+    known: dict[str, int] = {}
+    for candidate in filters:
+        table = str(candidate.get("probe", "")).rpartition(".")[0]
+        known[table] = max(known.get(table, 0), int(candidate.get("packs_total") or 0))
+    untouched = sum(known.values())
+    return (untouched, untouched) if untouched else (None, None)
+
+
+def bytes_read(spark: SparkSession, job_group: str) -> int:
+    """The input bytes of all stages of a job group, from Spark's status store once its listeners have caught up."""
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty(LISTENER_WAIT_MS)
+    tracker, store = spark.sparkContext.statusTracker(), context.statusStore()
+    jobs = [job for number in tracker.getJobIdsForGroup(job_group) if (job := tracker.getJobInfo(number)) is not None]
+    stages = {int(stage) for job in jobs for stage in job.stageIds}
+    return sum(int(store.lastStageAttempt(stage).inputBytes()) for stage in stages)

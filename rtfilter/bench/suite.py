@@ -1,0 +1,123 @@
+"""What a benchmark suite is, and how an installed one is found by its name."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from rtfilter.bench.cache import DataCache
+from rtfilter.errors import BenchError, did_you_mean
+
+ENTRY_POINT_GROUP = "rtfilter.suites"
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query in both dialects. `family` groups queries in charts; `selectivity` is the share of build rows that survive."""
+
+    id: str
+    spark_sql: str
+    duckdb_sql: str
+    tables: tuple[str, ...]
+    family: str = ""
+    selectivity: float | None = None
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """What a suite is asked to make or find. `say` takes one short line whenever a new step begins."""
+
+    sf: float
+    zipf: float | None
+    layout: str
+    cache: DataCache
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class SuiteData:
+    """A suite's tables (name to Parquet file or directory) and its queries, whose literals may depend on the data."""
+
+    tables: Mapping[str, Path]
+    queries: tuple[Query, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named set of queries over generated data. `layouts` begins with the default one."""
+
+    name: str
+    doc: str
+    layouts: tuple[str, ...]
+    prepare: Callable[[DataRequest], SuiteData]
+    takes_zipf: bool = False
+
+
+def installed_suites() -> dict[str, EntryPoint]:
+    """Every suite that an installed distribution registers, by name; none of them is loaded."""
+    return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)}
+
+
+def load_suite(name: str) -> Suite:
+    """The suite of that name.
+
+    Raises:
+        BenchError: no installed distribution has it, or it cannot be imported.
+    """
+    points = installed_suites()
+    if name not in points:
+        raise BenchError(_no_such_suite(name, tuple(points)))
+    try:
+        suite = points[name].load()
+    except ImportError as error:
+        raise BenchError(
+            f"suite {name!r} cannot be loaded: {error}. Install what benchmarks need: pip install 'rtfilter[bench]'."
+        ) from error
+    if not isinstance(suite, Suite):
+        raise BenchError(f"entry point {points[name].value!r} of suite {name!r} is not a Suite; its distribution must be mended.")
+    return suite
+
+
+def _no_such_suite(name: str, known: Sequence[str]) -> str:
+    if not known:
+        return (
+            f"there is no suite {name!r}: no distribution registers any under {ENTRY_POINT_GROUP!r}. "
+            "Install the project (pip install -e '.[bench]') so that its entry points are known."
+        )
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"there is no suite {name!r}. Suites that exist: {', '.join(known)}.{hint}"
+
+
+def choose_layout(suite: Suite, layout: str | None) -> str:
+    """The asked layout, or the suite's default.
+
+    Raises:
+        BenchError: the suite has no such layout.
+    """
+    if layout is None:
+        return suite.layouts[0]
+    if layout not in suite.layouts:
+        raise BenchError(f"suite {suite.name!r} has no layout {layout!r}. {did_you_mean(layout, suite.layouts)}")
+    return layout
+
+
+def select_queries(queries: Sequence[Query], patterns: Sequence[str]) -> tuple[Query, ...]:
+    """The queries whose id equals a pattern or matches it as a glob (`attr*`), in the suite's order; all without patterns.
+
+    Raises:
+        BenchError: a pattern that matches nothing.
+    """
+    if not patterns:
+        return tuple(queries)
+    chosen: set[str] = set()
+    for pattern in patterns:
+        matching = {query.id for query in queries if query.id == pattern or fnmatch.fnmatchcase(query.id, pattern)}
+        if not matching:
+            raise BenchError(f"no query matches {pattern!r}. {did_you_mean(pattern, [query.id for query in queries])}")
+        chosen |= matching
+    return tuple(query for query in queries if query.id in chosen)

@@ -1,0 +1,135 @@
+"""`rtfilter bench`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtfilter.cli.failure import EXIT_RESULTS_DIFFER
+from rtfilter.cli.output import json_option, print_json
+from rtfilter.errors import BenchError
+
+WIDEST_TABLE = 400
+
+if TYPE_CHECKING:
+    from rtfilter.bench.benchmark import Plan
+    from rtfilter.bench.result import Result
+
+
+@click.command(
+    epilog="Exit status: 0 all results equal; 1 a mode's result differs from the others; 2 arguments or data that cannot be used; "
+    "3 the machine lacks something, see `rtfilter doctor`."
+)
+@click.option("--suite", "suite_name", required=True, help="Benchmark suite, such as imci-micro; an unknown name lists them all.")
+@click.option(
+    "--sf", type=float, default=1.0, show_default=True, help="Scale factor of the generated data (1: about 1 GB)."
+)
+@click.option("--zipf", type=float, help="Skew of the data, for suites that have skewed data.")
+@click.option("--queries", default="", help="Comma-separated query ids or patterns, such as 'p=0.001,attr*'; all when left out.")
+@click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="Measured runs of each query in each mode.")
+@click.option("--warmup", type=click.IntRange(min=0), default=1, show_default=True, help="Runs before those, not measured.")
+@click.option(
+    "--modes",
+    default="off,rtfilter,duckdb",
+    show_default=True,
+    help="Comma-separated: off (Spark with its defaults), spark (its own bloom filters and dynamic partition pruning at "
+    "thresholds 0), rtfilter, duckdb (the same query in DuckDB, also the judge of the results).",
+)
+@click.option("--layout", help="Order of the rows in the files; the suite's default when left out.")
+@click.option("--data", help="Directory that keeps generated data.  [default: $RTFILTER_DATA, else ~/.cache/rtfilter/data]")
+@click.option("--out", type=click.Path(path_type=Path), default="out", show_default=True, help="For result.json and report.html.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark master URL.")
+@click.option("--broadcast-threshold", type=int, metavar="BYTES", help="Spark's autoBroadcastJoinThreshold; -1: none.")
+@json_option
+def bench(
+    suite_name: str,
+    sf: float,
+    zipf: float | None,
+    queries: str,
+    runs: int,
+    warmup: int,
+    modes: str,
+    layout: str | None,
+    data: str | None,
+    out: Path,
+    master: str,
+    broadcast_threshold: int | None,
+    as_json: bool,
+) -> None:
+    """Measure what runtime filters do for a set of queries.
+
+    Makes the suite's data when it is not there yet (from DuckDB's generators, nothing is downloaded), runs every query in
+    every mode, the modes taking turns, compares the results, and writes OUT/result.json and OUT/report.html.
+
+    \b
+    Example: the micro-benchmark, small
+      rtfilter bench --suite imci-micro --sf 0.1 --runs 3
+    """
+    from rtfilter.bench.benchmark import run_benchmark
+    from rtfilter.bench.progress import BenchProgress
+
+    plan = _plan(suite_name, sf, zipf, layout, _names(modes), runs, warmup, _names(queries), data, out, master, broadcast_threshold)
+    with BenchProgress() as progress:
+        result = run_benchmark(plan, progress)
+    _print(result, plan, as_json)
+    if result.mismatches:
+        raise SystemExit(EXIT_RESULTS_DIFFER)
+
+
+def _plan(
+    suite_name: str,
+    sf: float,
+    zipf: float | None,
+    layout: str | None,
+    modes: tuple[str, ...],
+    runs: int,
+    warmup: int,
+    patterns: tuple[str, ...],
+    data: str | None,
+    out: Path,
+    master: str,
+    broadcast_threshold_bytes: int | None,
+) -> Plan:
+    from rtfilter.bench.benchmark import Plan
+    from rtfilter.bench.cache import data_directory
+    from rtfilter.bench.modes import parse_modes
+    from rtfilter.bench.result import Settings
+    from rtfilter.bench.suite import choose_layout, load_suite
+
+    if not (math.isfinite(sf) and sf > 0):
+        raise BenchError(f"--sf is {sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
+    suite = load_suite(suite_name)
+    settings = Settings(suite.name, sf, zipf, choose_layout(suite, layout), parse_modes(modes), runs, warmup)
+    return Plan(suite, settings, patterns, data_directory(data), out.absolute(), master, broadcast_threshold_bytes)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _print(result: Result, plan: Plan, as_json: bool) -> None:
+    from rich.console import Console
+
+    from rtfilter.bench.modes import judge_of
+    from rtfilter.bench.table import result_table
+
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        table = result_table(result)
+        # Figures cut off by a narrow terminal, or by the 80 columns that a log file has, would be no figures.
+        console = Console(width=max(Console().width, Console(width=WIDEST_TABLE).measure(table).maximum))
+        console.print(table)
+        console.print(f"{plan.out / 'report.html'}\n{plan.out / 'result.json'}", markup=False, highlight=False, soft_wrap=True)
+    judge = judge_of(result.settings.modes)
+    expected = {measured.query.id: measured.sample for measured in result.measurements if measured.mode == judge}
+    for measured in result.mismatches:
+        found, wanted = _sample(measured.sample), _sample(expected[measured.query.id])
+        click.echo(f"rtfilter: {measured.query.id}: {measured.mode} gives {found}, {judge} gives {wanted}", err=True)
+
+
+def _sample(rows: tuple[tuple[object, ...], ...]) -> str:
+    return "; ".join(str(row) for row in rows) or "no row"

@@ -1,0 +1,100 @@
+"""`rtfilter explain` and `rtfilter whynot`: what the layer would do for a query, without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rtfilter.cli.output import json_option, print_json, working
+from rtfilter.errors import BenchError, RtFilterError
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+sql_option: Option = click.option("--sql", required=True, metavar="FILE_OR_TEXT", help="Spark SQL, or a file that holds it.")
+table_option: Option = click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="NAME=PATH",
+    help="A table of the query: Parquet file or directory. May be repeated.",
+)
+
+
+@click.command()
+@sql_option
+@table_option
+@json_option
+def explain(sql: str, tables: tuple[str, ...], as_json: bool) -> None:
+    """Show the runtime filters that a query would get: where, which kind, and what they would gain. Runs nothing.
+
+    \b
+    Example
+      rtfilter explain --sql "select count(*) from sales join item on s_item = i_item" \\
+                       --table sales=data/sales --table item=data/item.parquet
+    """
+    from rtfilter.inspection import explain as planned_filters
+
+    _describe(sql, tables, as_json, planned_filters)
+
+
+@click.command()
+@sql_option
+@table_option
+@json_option
+def whynot(sql: str, tables: tuple[str, ...], as_json: bool) -> None:
+    """Show every join key of a query, and for those without a runtime filter the reason. Runs nothing."""
+    from rtfilter.inspection import why_not
+
+    _describe(sql, tables, as_json, why_not)
+
+
+def _describe(sql: str, tables: tuple[str, ...], as_json: bool, describe: Callable[[Any], Any]) -> None:
+    text, paths = _query_text(sql), _table_paths(tables)
+    with working("starts Spark and plans the query"):
+        answer = _plan_in_spark(text, paths, describe)
+    if as_json:
+        print_json(answer.to_dict())
+    else:
+        click.echo(str(answer))
+
+
+def _plan_in_spark(sql: str, paths: dict[str, str], describe: Callable[[Any], Any]) -> Any:
+    from rtfilter.bench.session import start_session
+
+    spark = start_session("rtfilter explain")
+    try:
+        for name, path in paths.items():
+            spark.read.parquet(path).createOrReplaceTempView(name)
+        spark.conf.set("rtfilter.enabled", True)
+        return describe(spark.sql(sql))
+    except RtFilterError:
+        raise
+    except Exception as error:  # Spark's analysis and file errors; their first line says what is wrong
+        raise BenchError((str(error).strip().splitlines() or [type(error).__name__])[0]) from error
+    finally:
+        spark.stop()
+
+
+def _query_text(sql: str) -> str:
+    try:
+        is_file = Path(sql).is_file()
+    except (OSError, ValueError):  # too long for a file name: it is the query itself
+        is_file = False
+    text = Path(sql).read_text(encoding="utf-8") if is_file else sql
+    if not is_file and not any(character.isspace() for character in sql.strip()):
+        raise click.BadParameter(f"{sql!r} is neither a file nor a query.", param_hint="--sql")
+    return text.strip().rstrip(";")
+
+
+def _table_paths(tables: tuple[str, ...]) -> dict[str, str]:
+    paths = {}
+    for entry in tables:
+        name, separator, path = entry.partition("=")
+        if not (separator and name.isidentifier() and path):
+            raise click.BadParameter(f"{entry!r} is not NAME=PATH, such as item=data/item.parquet.", param_hint="--table")
+        if "://" not in path and not Path(path).exists():
+            raise click.BadParameter(f"table {name!r}: there is no {path!r}.", param_hint="--table")
+        paths[name] = path
+    return paths

@@ -1,0 +1,36 @@
+"""How commands print: JSON on demand, and a sign of life on stderr while something takes seconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def json_option(command: Command) -> Command:
+    """Adds `--json`, passed on as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output instead of text.")(command)
+
+
+def print_json(content: Any) -> None:
+    """JSON text on standard output."""
+    click.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Says on stderr what is being done: a spinner on a terminal, one line elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        console.print(f"{what} …", markup=False, highlight=False, soft_wrap=True)
+        yield
+        return
+    with console.status(f"{what} …"):
+        yield

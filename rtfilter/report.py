@@ -1,0 +1,210 @@
+"""What the layer did in one query: a report, built from the record that the bridge keeps of each execution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from rtfilter.report_plan import FAILED, PLANNER_FAILED, Explanation, JoinKeyReason, PlannedFilter, WhyNot, latest_candidates
+from rtfilter.report_table import Column, Table, number_text, share_text
+
+__all__ = ["Explanation", "FilterReport", "JoinKeyReason", "PlannedFilter", "Report", "ScanReport", "WhyNot", "report_from_record"]
+
+Json = Mapping[str, Any]
+
+APPLIED, SKIPPED = "applied", "skipped"
+NOT_FILLED = "NOT_FILLED"
+NOT_FILLED_SENTENCE = (
+    "planned, but its keys were never read: the stage of the probe side did not run (its result was cached, reused or "
+    "not needed), or a later plan of the same query had no place for the filter."
+)
+COLUMNS = (
+    Column("id"),
+    Column("build"),
+    Column("probe"),
+    Column("join"),
+    Column("kind"),
+    Column("decision"),
+    Column("keys", numeric=True),
+    Column("packs kept", numeric=True),
+    Column("rows kept", numeric=True),
+    Column("fill ms", numeric=True),
+    Column("gain ms", numeric=True),
+)
+
+
+@dataclass(frozen=True)
+class FilterReport:
+    """One candidate: a pair of join keys and what became of its filter.
+
+    `decision` is `applied`, `skipped` or `failed`; `reason` an UPPER_SNAKE code and `detail` its sentence. Counts and times are
+    None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured.
+    """
+
+    id: str
+    kind: str | None
+    build: str
+    probe: str
+    join_type: str
+    strategy: str
+    decision: str
+    reason: str
+    keys: int | None = None
+    build_rows: int | None = None
+    fill_ms: float | None = None
+    packs_total: int | None = None
+    packs_kept: int | None = None
+    rows_total: int | None = None
+    rows_kept: int | None = None
+    estimated_gain_ms: float | None = None
+    detail: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def cells(self) -> list[str]:
+        """The row of this candidate under COLUMNS."""
+        packs, rows = share_text(self.packs_kept, self.packs_total), share_text(self.rows_kept, self.rows_total)
+        named = [self.id, self.build, self.probe, f"{self.join_type} {self.strategy}", self.kind or "", self.decision]
+        return [*named, number_text(self.keys), packs, rows, number_text(self.fill_ms), number_text(self.estimated_gain_ms)]
+
+    def sentence(self) -> str:
+        return f"{self.id} {self.reason}{': ' if self.detail else ''}{self.detail}"
+
+
+@dataclass(frozen=True)
+class ScanReport:
+    """One scan that was narrowed, by Spark's own metrics; None where Spark had none."""
+
+    table: str
+    packs_total: int | None
+    packs_read: int | None
+    files_dropped: int | None
+    output_rows: int | None
+
+    def sentence(self) -> str:
+        packs = share_text(self.packs_read, self.packs_total) or "?"
+        dropped, rows = number_text(self.files_dropped) or "?", number_text(self.output_rows) or "?"
+        return f"scan of {self.table}: {packs} packs read, {dropped} files not opened, {rows} rows out"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What each filter of one executed query did. Printed as text, shown as a table in a notebook.
+
+    `query` is the description that the query ran under, or its execution id; `planning_ms` the sum over all re-plans.
+    """
+
+    query: str
+    execution: int | None
+    session: str | None
+    filters: tuple[FilterReport, ...]
+    scans: tuple[ScanReport, ...]
+    warnings: tuple[str, ...]
+    planning_ms: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, dicts, numbers and texts, ready for JSON."""
+        filters, scans = [asdict(item) for item in self.filters], [asdict(item) for item in self.scans]
+        return {**asdict(self), "filters": filters, "scans": scans, "warnings": list(self.warnings)}
+
+    def __str__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+    def _table(self) -> Table:
+        applied = sum(item.decision == APPLIED for item in self.filters)
+        planned_in = f"planned in {number_text(self.planning_ms)} ms"
+        notes = [item.sentence() for item in self.filters] + [scan.sentence() for scan in self.scans]
+        return Table(
+            title=f"{self.query}: {applied} of {len(self.filters)} candidates applied, {planned_in}",
+            columns=COLUMNS,
+            rows=[item.cells() for item in self.filters],
+            notes=[*notes, *(f"warning: {text}" for text in self.warnings)],
+            empty="No pair of join keys was considered.",
+        )
+
+
+def report_from_record(record: Json) -> Report:
+    """A report of the record of one execution.
+
+    A pair of join keys is planned anew at every re-plan and keeps its `key_id`: it is one candidate here. What a fill said of any
+    of its placeholders is the last word on it, else its latest planning is; a plan that never came to a fill counts as skipped.
+    """
+    decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
+    outcomes = _fill_outcomes(fills)
+    filters = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
+    execution = record.get("execution")
+    return Report(
+        query=str(record.get("description") or f"execution {'?' if execution is None else execution}"),
+        filters=tuple(filters),
+        scans=tuple(_scan_report(scan) for scan in record.get("scans") or ()),
+        warnings=tuple(dict.fromkeys([*map(str, record.get("warnings") or ()), *_errors(decisions), *_errors(fills)])),
+        planning_ms=float(sum(decision.get("ms") or 0.0 for decision in decisions)),
+        execution=execution,
+        session=record.get("session"),
+    )
+
+
+def _errors(entries: list[Json]) -> list[str]:
+    return [str(entry["error"]) for entry in entries if entry.get("error")]
+
+
+def _unassigned_error(decisions: list[Json], fills: list[Json]) -> str | None:
+    """The latest error that names no candidate: it is why those that were planned were not filled."""
+    nameless = [d for d in decisions if not d.get("candidates")] + [f for f in fills if not f.get("filters")]
+    return next(reversed(_errors(nameless)), None)
+
+
+def _fill_outcomes(fills: list[Json]) -> dict[str, Json]:
+    """By placeholder id: what the latest fill said, with that fill's time and error added."""
+    return {
+        str(item["id"]): {**item, "fill_ms": fill.get("ms"), **_failure(fill.get("error"))}
+        for fill in fills
+        for item in fill.get("filters") or ()
+    }
+
+
+def _failure(error: object) -> dict[str, str]:
+    return {"decision": FAILED, "reason": PLANNER_FAILED, "detail": str(error)} if error else {}
+
+
+def _merged(decisions: list[Json], outcomes: dict[str, Json], error: str | None) -> Iterator[FilterReport]:
+    """One entry per `key_id`, in the order of first planning; then fills whose planning was not recorded."""
+    placeholders: dict[str, list[str]] = {}
+    for decision in decisions:
+        for candidate in decision.get("candidates") or ():
+            if candidate.get("placeholder"):
+                placeholders.setdefault(str(candidate["key_id"]), []).append(str(candidate["placeholder"]))
+    for key_id, candidate in latest_candidates(decisions).items():
+        own = placeholders.get(key_id, [])
+        filled = next((name for name in reversed(own) if name in outcomes), None)
+        if filled is not None:
+            yield _entry(filled, {**candidate, **outcomes[filled]})
+        else:
+            yield _unfilled(_entry(own[-1] if own else key_id, candidate), error)
+    known = {name for names in placeholders.values() for name in names}
+    yield from (_entry(name, outcome) for name, outcome in outcomes.items() if name not in known)
+
+
+def _unfilled(entry: FilterReport, error: str | None) -> FilterReport:
+    if entry.decision in (SKIPPED, FAILED):
+        return entry
+    reason, detail = (PLANNER_FAILED, error) if error else (NOT_FILLED, NOT_FILLED_SENTENCE)
+    return replace(entry, decision=FAILED if error else SKIPPED, reason=reason, detail=detail)
+
+
+def _entry(name: str, known: Json) -> FilterReport:
+    texts = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
+    numbers = ("keys", "build_rows", "fill_ms", "packs_total", "packs_kept", "rows_total", "rows_kept", "estimated_gain_ms")
+    values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}
+    values.update({key: known.get(key) for key in numbers})
+    return FilterReport(id=name, kind=known.get("kind"), **values)
+
+
+def _scan_report(scan: Json) -> ScanReport:
+    counts = [scan.get(key) for key in ("packs_total", "packs_read", "files_dropped", "numOutputRows")]
+    return ScanReport(str(scan.get("table") or "?"), *counts)

@@ -1,0 +1,141 @@
+"""What the layer would do with a query that has not run: the filters it plans, and why other join keys get none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, astuple, dataclass
+from typing import Any
+
+from rtfilter.report_table import Column, Table, number_text
+
+Json = Mapping[str, Any]
+
+PLANNED, FAILED = "planned", "failed"
+PLANNER_FAILED = "PLANNER_FAILED"
+NO_JOIN_KEY = "No pair of join keys: the plan has no join, or no file scan that is still to run."
+
+
+def latest_candidates(answers: Iterable[Json]) -> dict[str, dict[str, Any]]:
+    """By `key_id`, in the order of first appearance: each pair of join keys as the latest answer has it.
+
+    An answer with an error failed as a whole, and so did its candidates.
+    """
+    latest: dict[str, dict[str, Any]] = {}
+    for answer in answers:
+        error = answer.get("error")
+        failure = {"decision": FAILED, "reason": PLANNER_FAILED, "detail": str(error)} if error else {}
+        kinds = {placeholder["id"]: placeholder.get("kinds") for placeholder in answer.get("placeholders") or ()}
+        for candidate in answer.get("candidates") or ():
+            latest[str(candidate["key_id"])] = {"kinds": kinds.get(candidate.get("placeholder")), **candidate, **failure}
+    return latest
+
+
+def _errors(answers: Iterable[Json]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(answer["error"]) for answer in answers if answer.get("error")))
+
+
+@dataclass(frozen=True)
+class PlannedFilter:
+    """A filter that would be built: `kinds` is what the planner chooses from once it knows the keys.
+
+    `estimated_gain_ms` is None where nothing can be said before the keys are there.
+    """
+
+    build: str
+    probe: str
+    join_type: str
+    strategy: str
+    kinds: str
+    estimated_gain_ms: float | None
+    detail: str
+
+    def cells(self) -> list[str]:
+        gain = number_text(self.estimated_gain_ms) or "known at fill"
+        return [self.build, self.probe, self.join_type, self.strategy, self.kinds, gain]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The filters that are planned for a query; nothing has run."""
+
+    filters: tuple[PlannedFilter, ...]
+    errors: tuple[str, ...] = ()
+
+    @classmethod
+    def from_answers(cls, answers: Iterable[Json]) -> Explanation:
+        """Out of the planner's `plan` answers (docs/protocol.md)."""
+        answers = list(answers)
+        candidates = latest_candidates(answers).values()
+        return cls(tuple(_planned_filter(c) for c in candidates if c.get("decision") == PLANNED), _errors(answers))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"filters": [asdict(item) for item in self.filters], "errors": list(self.errors)}
+
+    def __str__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+    def _table(self) -> Table:
+        return Table(
+            title=f"{len(self.filters)} filters planned",
+            columns=[*map(Column, ("keys of", "filter", "join", "strategy", "kinds")), Column("gain ms", numeric=True)],
+            rows=[item.cells() for item in self.filters],
+            notes=[f"error: {error}" for error in self.errors],
+            empty="No filter is planned; rtfilter.why_not(df) gives the reason for every join key.",
+        )
+
+
+@dataclass(frozen=True)
+class JoinKeyReason:
+    """One pair of join keys: `decision` is `planned`, `skipped` or `failed`, `reason` its code and `detail` its sentence."""
+
+    build: str
+    probe: str
+    join_type: str
+    strategy: str
+    decision: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """Every pair of join keys of a query, and for those without a filter the reason; nothing has run."""
+
+    keys: tuple[JoinKeyReason, ...]
+    errors: tuple[str, ...] = ()
+
+    @classmethod
+    def from_answers(cls, answers: Iterable[Json]) -> WhyNot:
+        """Out of the planner's `plan` answers (docs/protocol.md)."""
+        answers = list(answers)
+        names = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
+        texts = [[str(candidate.get(name) or "") for name in names] for candidate in latest_candidates(answers).values()]
+        return cls(tuple(JoinKeyReason(*row) for row in texts), _errors(answers))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"keys": [asdict(item) for item in self.keys], "errors": list(self.errors)}
+
+    def __str__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+    def _table(self) -> Table:
+        without = sum(item.decision != PLANNED for item in self.keys)
+        return Table(
+            title=f"{len(self.keys)} pairs of join keys, {without} of them without a filter",
+            columns=[*map(Column, ("build", "probe", "join", "strategy", "filter", "reason", "because"))],
+            rows=[list(astuple(item)) for item in self.keys],
+            notes=[f"error: {error}" for error in self.errors],
+            empty=NO_JOIN_KEY,
+        )
+
+
+def _planned_filter(candidate: Json) -> PlannedFilter:
+    texts = ("build", "probe", "join_type", "strategy", "kinds", "detail")
+    values: dict[str, Any] = {name: str(candidate.get(name) or "") for name in texts}
+    return PlannedFilter(estimated_gain_ms=candidate.get("estimated_gain_ms"), **values)

@@ -1,0 +1,1 @@
+"""Packs and what is known of them: statistics from Parquet footers, filters, verdicts. Knows no Spark plans."""

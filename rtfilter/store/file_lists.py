@@ -1,0 +1,164 @@
+"""A table's file list, and its packs laid end to end once they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.footers import DATE, INTEGER, Bools, ColumnBounds, FileStats, Int64s
+from rtfilter.store.paths import local_path
+from rtfilter.store.verdicts import PackBounds, pack_bounds
+
+# What Spark's type can hold. A file may store more (an int column under a tinyint schema): Spark then cuts bits off when it reads,
+# and the stored bounds say nothing about what it sees.
+TYPE_BOUNDS = {
+    "tinyint": (INTEGER, -(2**7), 2**7 - 1),
+    "smallint": (INTEGER, -(2**15), 2**15 - 1),
+    "int": (INTEGER, -(2**31), 2**31 - 1),
+    "bigint": (INTEGER, -(2**63), 2**63 - 1),
+    "date": (DATE, -(2**31), 2**31 - 1),
+}
+
+StatsOf = Callable[[FileIdentity], FileStats | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PackLayout:
+    """The packs of all known files, in list order. `counts` is -1 for a file that is not known; `unread` are those files."""
+
+    counts: npt.NDArray[np.int32]
+    starts: Int64s
+    rows: Int64s
+    unread: tuple[int, ...]
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.counts.nbytes + self.starts.nbytes + self.rows.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKey:
+    """A column as a query means it: name and type by Spark, and whether names tell case apart."""
+
+    name: str
+    type: str
+    case_sensitive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOutColumn:
+    """One column over all packs of a layout; `unread` are files of the layout of which this column was not read."""
+
+    bounds: PackBounds
+    unread: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class FileList:
+    """The files of one digest. The layout and its columns are derived from single files, and kept because that takes time."""
+
+    files: tuple[FileIdentity, ...]
+    local: tuple[tuple[int, str], ...]
+    remote: tuple[int, ...]
+    asked_columns: set[str] = field(default_factory=set)
+    layout: PackLayout | None = None
+    columns: dict[ColumnKey, LaidOutColumn] = field(default_factory=dict)
+
+    @property
+    def memory_bytes(self) -> int:
+        layout_bytes = 0 if self.layout is None else self.layout.memory_bytes
+        return layout_bytes + sum(column.bounds.memory_bytes for column in self.columns.values())
+
+    def drop_layout(self) -> None:
+        self.layout = None
+        self.columns = {}
+
+    def laid_out(self, wanted: Sequence[ColumnKey], stats_of: StatsOf) -> tuple[PackLayout, list[PackBounds]]:
+        """The layout and the wanted columns, made anew only where a file has become known since."""
+        layout = self.layout
+        if layout is None or any(stats_of(self.files[i]) is not None for i in layout.unread):
+            self.drop_layout()
+            layout = self.layout = _lay_out(self.files, stats_of)
+        return layout, [self._column(layout, key, stats_of).bounds for key in wanted]
+
+    def _column(self, layout: PackLayout, key: ColumnKey, stats_of: StatsOf) -> LaidOutColumn:
+        column = self.columns.get(key)
+        if column is None or any(_has_column(stats_of(self.files[i]), key.name) for i in column.unread):
+            column = self.columns[key] = _lay_out_column(self.files, layout, key, stats_of)
+        return column
+
+    def covers(self, index: int, name: str) -> bool:
+        """Whether the layout has this column of a file already, so that the file itself need not be kept."""
+        if self.layout is None or self.layout.counts[index] < 0:
+            return False
+        return any(key.name.lower() == name and index not in column.unread for key, column in self.columns.items())
+
+
+def file_list(paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> FileList:
+    """A list out of Hadoop path texts, sizes in bytes, times in ms.
+
+    Raises:
+        ValueError: the three are not of one length.
+    """
+    if not len(paths) == len(sizes) == len(mtimes):
+        raise ValueError(f"a file list needs a size and a time per path, not {len(paths)}, {len(sizes)} and {len(mtimes)}")
+    files = tuple(FileIdentity(path, size, mtime) for path, size, mtime in zip(paths, sizes, mtimes, strict=True))
+    opened = [(i, local_path(path)) for i, path in enumerate(paths)]
+    return FileList(
+        files,
+        local=tuple((i, path) for i, path in opened if path is not None),
+        remote=tuple(i for i, path in opened if path is None),
+    )
+
+
+def _has_column(stats: FileStats | None, name: str) -> bool:
+    return stats is not None and name.lower() in stats.columns
+
+
+def _lay_out(files: Sequence[FileIdentity], stats_of: StatsOf) -> PackLayout:
+    found = [stats_of(file) for file in files]
+    known = [stats for stats in found if stats is not None]
+    return PackLayout(
+        counts=np.array([-1 if stats is None else len(stats.starts) for stats in found], dtype=np.int32),
+        starts=_end_to_end([stats.starts for stats in known]),
+        rows=_end_to_end([stats.rows for stats in known]),
+        unread=tuple(i for i, stats in enumerate(found) if stats is None),
+    )
+
+
+def _end_to_end(arrays: list[Int64s]) -> Int64s:
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
+
+
+def _lay_out_column(files: Sequence[FileIdentity], layout: PackLayout, key: ColumnKey, stats_of: StatsOf) -> LaidOutColumn:
+    packs = len(layout.starts)
+    lows, highs = np.zeros(packs, dtype=np.int64), np.zeros(packs, dtype=np.int64)
+    has_bounds, all_null = np.zeros(packs, dtype=np.bool_), np.zeros(packs, dtype=np.bool_)
+    unread = []
+    numbers, least, greatest = TYPE_BOUNDS.get(key.type, ("", 0, 0))
+    at = 0
+    for i, count in enumerate(layout.counts.tolist()):
+        if count < 0:
+            continue
+        stats = stats_of(files[i])
+        if not _has_column(stats, key.name):
+            unread.append(i)
+        bounds = _usable_bounds(stats, key, numbers, count)
+        if bounds is not None:
+            span = slice(at, at + count)
+            lows[span], highs[span] = bounds.lows, bounds.highs
+            has_bounds[span], all_null[span] = bounds.has_bounds, bounds.all_null
+        at += count
+    fits: Bools = (lows >= least) & (highs <= greatest)
+    return LaidOutColumn(pack_bounds(lows, highs, has_bounds & fits, all_null), tuple(unread))
+
+
+def _usable_bounds(stats: FileStats | None, key: ColumnKey, numbers: str, count: int) -> ColumnBounds | None:
+    if stats is None or len(stats.starts) != count:
+        return None
+    bounds = stats.bounds_of(key.name, key.case_sensitive)
+    return bounds if bounds is not None and bounds.numbers == numbers else None

@@ -1,0 +1,262 @@
+"""Pack statistics out of Parquet footers.
+
+A footer is read with pyarrow, the asked columns go into arrays, pyarrow's object is dropped. Whatever is not certain becomes
+"no bounds", which means that the pack is read; a file that cannot be understood becomes a `FooterProblem`. Nothing is raised.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Int64s: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+INTEGER = "integer"
+DATE = "date"
+
+# 1582-10-15: from this day on the Julian and the Gregorian calendar of Spark's rebase agree.
+FIRST_UNAMBIGUOUS_DAY = -141_427
+# The size of most footers; a larger one costs a second read.
+FIRST_READ_BYTES = 64 << 10
+LARGEST_FOOTER_BYTES = 256 << 20
+# What an array costs beyond its elements.
+ARRAY_OVERHEAD_BYTES = 128
+
+_MAGIC = b"PAR1"
+_ENCRYPTED_MAGIC = b"PARE"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBounds:
+    """One column over the packs of one file. `lows` and `highs` count only where `has_bounds`; `numbers` is integer or date."""
+
+    numbers: str
+    lows: Int64s
+    highs: Int64s
+    has_bounds: Bools
+    all_null: Bools
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumn:
+    """A top-level column of a file under an asked name; `bounds` is None when its type cannot be used."""
+
+    name: str
+    bounds: ColumnBounds | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileStats:
+    """The packs of one file, in file order.
+
+    `starts` are byte offsets as parquet-java's BlockMetaData.getStartingPos gives them. `columns` has an entry for every asked name
+    in lower case: the top-level columns that it may mean.
+    """
+
+    starts: Int64s
+    rows: Int64s
+    columns: Mapping[str, tuple[FileColumn, ...]]
+
+    def bounds_of(self, name: str, case_sensitive: bool) -> ColumnBounds | None:
+        """The bounds of a column by Spark's name for it; None when it is missing, ambiguous or of another kind."""
+        matching = self.columns.get(name.lower(), ())
+        if case_sensitive:
+            matching = tuple(column for column in matching if column.name == name)
+        return matching[0].bounds if len(matching) == 1 else None
+
+    def with_columns_of(self, other: FileStats) -> FileStats:
+        """The same packs, with the columns of both; only these where the packs differ (a file replaced unnoticed)."""
+        if not (np.array_equal(self.starts, other.starts) and np.array_equal(self.rows, other.rows)):
+            return self
+        return FileStats(self.starts, self.rows, {**other.columns, **self.columns})
+
+    @property
+    def memory_bytes(self) -> int:
+        arrays: list[npt.NDArray[Any]] = [self.starts, self.rows]
+        for matching in self.columns.values():
+            for column in matching:
+                if column.bounds is not None:
+                    bounds = column.bounds
+                    arrays += [bounds.lows, bounds.highs, bounds.has_bounds, bounds.all_null]
+        return sum(array.nbytes + ARRAY_OVERHEAD_BYTES for array in arrays) + ARRAY_OVERHEAD_BYTES * (1 + len(self.columns))
+
+
+@dataclass(frozen=True, slots=True)
+class FooterProblem:
+    """Why nothing is known of a file."""
+
+    reason: str
+
+
+def read_local_footer(path: str, size_bytes: int, mtime_ms: int, columns: Iterable[str]) -> FileStats | FooterProblem:
+    """Statistics of the asked columns of a local file, which must still have the size and time of Spark's listing."""
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not matches_listing(status, size_bytes, mtime_ms):
+                return FooterProblem("the file has changed since it was listed")
+            tail = _read_at(file, max(0, size_bytes - FIRST_READ_BYTES))
+            wanted_bytes = footer_tail_bytes(tail[-8:], size_bytes)
+            if isinstance(wanted_bytes, FooterProblem):
+                return wanted_bytes
+            if wanted_bytes > len(tail):
+                tail = _read_at(file, size_bytes - wanted_bytes)
+    except OSError as error:
+        return FooterProblem(f"the file can't be read: {error}")
+    return parse_footer_tail(tail[-wanted_bytes:], columns)
+
+
+def matches_listing(status: os.stat_result, size_bytes: int, mtime_ms: int) -> bool:
+    """Whether a file is still the one that was listed (Hadoop's times are in ms)."""
+    return status.st_size == size_bytes and status.st_mtime_ns // 1_000_000 == mtime_ms
+
+
+def _read_at(file: Any, offset: int) -> bytes:
+    file.seek(offset)
+    data: bytes = file.read()
+    return data
+
+
+def footer_tail_bytes(end: bytes, size_bytes: int) -> int | FooterProblem:
+    """From a file's last 8 bytes the size of its tail: footer, length, magic."""
+    if end[-4:] == _ENCRYPTED_MAGIC:
+        return FooterProblem("the footer is encrypted")
+    if len(end) < 8 or end[-4:] != _MAGIC:
+        return FooterProblem("not a Parquet file, or cut off")
+    tail_bytes = int.from_bytes(end[:4], "little") + 8
+    if tail_bytes > min(size_bytes, LARGEST_FOOTER_BYTES):
+        return FooterProblem(f"the footer claims to have {tail_bytes - 8} bytes")
+    return tail_bytes
+
+
+def parse_footer_tail(tail: bytes, columns: Iterable[str]) -> FileStats | FooterProblem:
+    """Statistics of the asked columns out of a file's raw tail: footer, 4-byte length, magic."""
+    wanted_bytes = footer_tail_bytes(tail[-8:], len(tail))
+    if isinstance(wanted_bytes, FooterProblem):
+        return wanted_bytes
+    try:
+        metadata = pq.read_metadata(pa.BufferReader(tail))
+        # A plaintext footer with encrypted columns ends in a signature of 28 bytes; pyarrow aborts the process on such a column.
+        if metadata.serialized_size != wanted_bytes - 8:
+            return FooterProblem("the footer is signed (columns may be encrypted), or damaged")
+        return _file_stats(metadata, sorted({name.lower() for name in columns}))
+    except Exception as error:  # pyarrow raises many kinds; none may leave the store
+        return FooterProblem(f"the footer can't be understood: {error}")
+
+
+def _file_stats(metadata: Any, wanted: list[str]) -> FileStats | FooterProblem:
+    packs = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    starts = np.array([_starting_position(pack.column(0)) for pack in packs], dtype=np.int64)
+    if len(np.unique(starts)) != len(starts):
+        # The bridge tells packs apart by their start.
+        return FooterProblem("two row groups start at the same byte")
+    rows = np.array([pack.num_rows for pack in packs], dtype=np.int64)
+    found = _find_columns(metadata.schema, wanted)
+    columns = {
+        name: tuple(
+            FileColumn(real_name, None if leaf is None else _column_bounds(metadata.schema.column(leaf), packs, leaf))
+            for real_name, leaf in matching
+        )
+        for name, matching in found.items()
+    }
+    return FileStats(starts, rows, columns)
+
+
+def _starting_position(first_column: Any) -> int:
+    """parquet-java: the dictionary page if there is one ahead of the data, else the first data page."""
+    data_page: int = first_column.data_page_offset
+    dictionary_page: int = first_column.dictionary_page_offset or 0
+    return dictionary_page if 0 < dictionary_page < data_page else data_page
+
+
+def _find_columns(schema: Any, wanted: list[str]) -> dict[str, list[tuple[str, int | None]]]:
+    """For each asked name in lower case the top-level columns of that name: real name and leaf number, None for nested ones."""
+    found: dict[str, list[tuple[str, int | None]]] = {name: [] for name in wanted}
+    for leaf in range(len(schema)):
+        column = schema.column(leaf)
+        path: str = column.path
+        lowered = path.lower()
+        for name in wanted:
+            if lowered == name and path == column.name:
+                found[name].append((path, leaf))
+            elif lowered.startswith(name + "."):
+                # A group of that name, or one whose name begins so: a second meaning in either case.
+                group = (path[: len(name)], None)
+                if group not in found[name] and path != column.name:
+                    found[name].append(group)
+    return found
+
+
+def _column_bounds(column: Any, packs: list[Any], leaf: int) -> ColumnBounds | None:
+    width = _unsigned_width(column)
+    numbers = _kind_of_numbers(column)
+    if numbers is None:
+        return None
+    lows, highs, has_bounds, all_null = _read_statistics(packs, leaf)
+    if width is not None:
+        # pyarrow gives the stored bits of an unsigned value as a signed number.
+        lows, highs = lows & 0xFFFF_FFFF, highs & 0xFFFF_FFFF
+        has_bounds &= highs < 2**width
+    has_bounds &= lows <= highs
+    if numbers == DATE:
+        has_bounds &= lows >= FIRST_UNAMBIGUOUS_DAY
+    return ColumnBounds(numbers, lows, highs, has_bounds, all_null)
+
+
+def _kind_of_numbers(column: Any) -> str | None:
+    """Whether the column's stored numbers are the values that Spark sees: whole numbers, days, or None for neither."""
+    if column.max_repetition_level > 0 or column.max_definition_level > 1:
+        return None
+    physical, logical = column.physical_type, column.logical_type.type
+    if physical not in ("INT32", "INT64"):
+        return None
+    if logical == "DATE":
+        return DATE if physical == "INT32" else None
+    if logical == "NONE":
+        # An old annotation that has no new form (INTERVAL, say) shows as a converted type.
+        return INTEGER if column.converted_type == "NONE" else None
+    if logical == "INT":
+        # Unsigned 64 is a decimal to Spark; pyarrow compares and gives its bounds as signed bits.
+        return INTEGER if _unsigned_width(column) is None or physical == "INT32" else None
+    return None
+
+
+def _unsigned_width(column: Any) -> int | None:
+    """The bits of an unsigned whole number, None for everything else."""
+    if column.logical_type.type != "INT":
+        return None
+    text: str = column.logical_type.to_json()
+    if '"isSigned":true' in text.replace(" ", ""):
+        return None
+    return next((width for width in (8, 16, 32, 64) if f'"bitWidth":{width},' in text.replace(" ", "")), 64)
+
+
+def _read_statistics(packs: list[Any], leaf: int) -> tuple[Int64s, Int64s, Bools, Bools]:
+    """Lowest, highest, whether both are there, whether all values are null; one entry per pack."""
+    count = len(packs)
+    lows, highs = [0] * count, [0] * count
+    has_bounds, all_null = [False] * count, [False] * count
+    for i, pack in enumerate(packs):
+        chunk = pack.column(leaf)
+        statistics = chunk.statistics
+        if statistics is None:
+            continue
+        if statistics.has_min_max:
+            lows[i], highs[i], has_bounds[i] = statistics.min_raw, statistics.max_raw, True
+        elif statistics.has_null_count:
+            # Both counts: some writers left nulls out of the number of values.
+            all_null[i] = statistics.null_count == chunk.num_values == pack.num_rows
+    return (
+        np.array(lows, dtype=np.int64),
+        np.array(highs, dtype=np.int64),
+        np.array(has_bounds, dtype=np.bool_),
+        np.array(all_null, dtype=np.bool_),
+    )

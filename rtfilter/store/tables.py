@@ -1,0 +1,368 @@
+"""What the packs of a table hold, by file list: footers are read ahead in the background, verdicts use what is there by then."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_all
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rtfilter.store.file_lists import ColumnKey, FileList, PackLayout, file_list
+from rtfilter.store.filters import KeyFilter
+from rtfilter.store.footer_cache import FileIdentity, FooterCache
+from rtfilter.store.footers import (
+    Bools,
+    FileStats,
+    FooterProblem,
+    Int64s,
+    matches_listing,
+    parse_footer_tail,
+    read_local_footer,
+)
+from rtfilter.store.verdicts import might_match
+
+DEFAULT_CACHE_BYTES = 256 << 20
+MOST_LISTS = 64
+MOST_LISTED_FILES = 1_000_000
+READER_THREADS = 8
+# Longest time that a footer asked of the bridge counts as being under way.
+BRIDGE_ANSWERS_WITHIN_S = 30.0
+# Few files are read one by one, many in groups: a task costs as much as a small footer.
+MOST_FILES_PER_TASK = 32
+# Checking a file takes microseconds unless its filesystem hangs: that much is allowed even where nothing is waited for.
+CHECK_GRACE_S = 0.25
+
+_Read: TypeAlias = tuple[int, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFilter:
+    """A filled filter on a column: name and type as Spark has them (`int`, `bigint`, `date` ...)."""
+
+    column: str
+    type: str
+    keys: KeyFilter
+
+
+@dataclass(frozen=True, slots=True)
+class PackFigures:
+    """What one filter alone does to the known packs. `value_span`: highest minus lowest bound plus 1, None without bounds."""
+
+    packs_total: int
+    packs_rejected: int
+    rows_total: int
+    rows_rejected: int
+    value_span: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The packs of one file list under some filters.
+
+    `counts` (int32): packs per file in list order, -1 for a file that is not known and is read whole. `starts` and `rows` (int64)
+    and each mask of `keep` (one per filter, in the order asked) have an entry per pack of the known files, in list order.
+    """
+
+    counts: npt.NDArray[np.int32]
+    starts: Int64s
+    rows: Int64s
+    keep: tuple[Bools, ...]
+    value_spans: tuple[int | None, ...]
+
+    @property
+    def files_unknown(self) -> int:
+        return int(np.count_nonzero(self.counts < 0))
+
+    @property
+    def packs_total(self) -> int:
+        return len(self.starts)
+
+    @property
+    def rows_total(self) -> int:
+        return int(self.rows.sum())
+
+    def rows_kept(self, keep: Bools) -> int:
+        return int(self.rows[keep].sum())
+
+    def keep_all_of(self, filters: Iterable[int]) -> Bools:
+        """The packs that every one of these filters (by number) keeps; all packs for no filter."""
+        kept: Bools = np.ones(self.packs_total, dtype=np.bool_)
+        for number in filters:
+            kept &= self.keep[number]
+        return kept
+
+    def figures(self, number: int) -> PackFigures:
+        """What filter `number` does alone."""
+        keep = self.keep[number]
+        rows_total = self.rows_total
+        packs_kept = int(np.count_nonzero(keep))
+        return PackFigures(
+            packs_total=self.packs_total,
+            packs_rejected=self.packs_total - packs_kept,
+            rows_total=rows_total,
+            rows_rejected=rows_total - self.rows_kept(keep),
+            value_span=self.value_spans[number],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """A footer that somebody reads: done when `done` is. `expires` (monotonic) for footers asked of the bridge."""
+
+    done: Future[None]
+    expires: float | None = None
+
+    def is_pending(self, now: float) -> bool:
+        return not self.done.done() and (self.expires is None or now < self.expires)
+
+
+class FooterStore:
+    """Thread-safe. File lists by digest, statistics by file identity, both bounded, least recently used first out.
+
+    A file of which nothing is known (yet) is never an error: verdicts mark it, and it is read whole.
+    """
+
+    def __init__(
+        self,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+        most_lists: int = MOST_LISTS,
+        threads: int = READER_THREADS,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._cache_bytes = cache_bytes
+        self._cache = FooterCache(cache_bytes)
+        self._most_lists = most_lists
+        self._lists: OrderedDict[str, FileList] = OrderedDict()
+        self._under_way: dict[tuple[FileIdentity, str], _UnderWay] = {}
+        self._readers = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="footers")
+
+    def close(self) -> None:
+        """Ends the reading threads; what they have not begun is dropped."""
+        self._readers.shutdown(wait=False, cancel_futures=True)
+
+    def limit_cache(self, cache_bytes: int) -> None:
+        """Sets the memory bound (`rtfilter.footers.cacheBytes`)."""
+        with self._lock:
+            self._cache_bytes = cache_bytes
+            self._shrink(None)
+
+    # File lists
+
+    def knows(self, digest: str, columns: Iterable[str]) -> bool:
+        """Whether the list is there and nothing would have to be asked of the bridge for these columns."""
+        with self._lock:
+            files = self._list(digest)
+            return files is not None and not self._missing(files, _lowered(columns), files.remote)
+
+    def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> None:
+        """Makes a file list known: Hadoop path texts, sizes in bytes, modification times in ms.
+
+        Raises:
+            ValueError: the three are not of one length.
+        """
+        files = file_list(paths, sizes, mtimes)
+        with self._lock:
+            if digest not in self._lists:
+                self._lists[digest] = files
+            self._lists.move_to_end(digest)
+            while len(self._lists) > 1 and (len(self._lists) > self._most_lists or self._listed_files() > MOST_LISTED_FILES):
+                self._lists.popitem(last=False)
+
+    def _listed_files(self) -> int:
+        return sum(len(files.files) for files in self._lists.values())
+
+    def _list(self, digest: str) -> FileList | None:
+        files = self._lists.get(digest)
+        if files is not None:
+            self._lists.move_to_end(digest)
+        return files
+
+    # Footers
+
+    def prefetch(self, digest: str, columns: Iterable[str]) -> None:
+        """Starts to read, in the background, what is missing of these columns in local files. Unknown digest: nothing."""
+        with self._lock:
+            files = self._list(digest)
+            if files is None:
+                return
+            wanted = _lowered(columns)
+            files.asked_columns.update(wanted)
+            paths = dict(files.local)
+            missing = self._missing(files, wanted, paths)
+            per_task = max(1, min(MOST_FILES_PER_TASK, len(missing) // (4 * READER_THREADS)))
+            for begin in range(0, len(missing), per_task):
+                group = missing[begin : begin + per_task]
+                under_way = _UnderWay(Future())
+                reads = [(files.files[i], paths[i], names) for i, names in group]
+                try:
+                    self._readers.submit(self._read_group, reads, under_way.done)
+                except RuntimeError:
+                    # The store was closed: nobody will ask.
+                    return
+                # The task can't have put anything yet: it needs the lock for that.
+                self._mark(files, group, under_way)
+
+    def needs_bridge(self, digest: str, columns: Iterable[str]) -> list[int]:
+        """Positions in the list of the files that only the bridge can read. They count as under way from now on."""
+        with self._lock:
+            files = self._list(digest)
+            if files is None:
+                return []
+            wanted = _lowered(columns)
+            files.asked_columns.update(wanted)
+            missing = self._missing(files, wanted, files.remote)
+            now = time.monotonic()
+            if len(self._under_way) > MOST_LISTED_FILES:
+                self._under_way = {read: each for read, each in self._under_way.items() if each.is_pending(now)}
+            expires = now + BRIDGE_ANSWERS_WITHIN_S
+            for read in missing:
+                self._mark(files, [read], _UnderWay(Future(), expires))
+            return [i for i, _ in missing]
+
+    def put_footer_bytes(self, digest: str, index: int, tail: bytes) -> None:
+        """A footer from the bridge: the raw end of file `index` of the list. What does not fit a list is dropped."""
+        with self._lock:
+            files = self._lists.get(digest)
+            if files is None or not 0 <= index < len(files.files):
+                return
+            file, columns = files.files[index], sorted(files.asked_columns)
+        self._put(file, columns, parse_footer_tail(bytes(tail), columns))
+
+    def put_footer_error(self, digest: str, index: int, error: str) -> None:
+        """The bridge could not read file `index` of the list."""
+        with self._lock:
+            files = self._lists.get(digest)
+            if files is None or not 0 <= index < len(files.files):
+                return
+            file, columns = files.files[index], sorted(files.asked_columns)
+        self._put(file, columns, FooterProblem(f"Spark can't read the footer: {error}"))
+
+    def problems(self, digest: str) -> dict[str, str]:
+        """Path and reason of the files of a list that could not be read lately."""
+        with self._lock:
+            files = self._lists.get(digest)
+            known = [] if files is None else [(file.path, self._cache.problem(file)) for file in files.files]
+        return {path: problem.reason for path, problem in known if problem is not None}
+
+    def _missing(self, files: FileList, columns: Sequence[str], indices: Iterable[int]) -> list[_Read]:
+        """Of these files, the columns that are neither known nor under way."""
+        now = time.monotonic()
+        missing = []
+        for i in indices:
+            file = files.files[i]
+            names = tuple(
+                name
+                for name in self._cache.lacks(file, columns)
+                if not self._is_under_way(file, name, now) and not files.covers(i, name)
+            )
+            if names:
+                missing.append((i, names))
+        return missing
+
+    def _is_under_way(self, file: FileIdentity, name: str, now: float) -> bool:
+        under_way = self._under_way.get((file, name))
+        return under_way is not None and under_way.is_pending(now)
+
+    def _mark(self, files: FileList, reads: Iterable[_Read], under_way: _UnderWay) -> None:
+        for i, names in reads:
+            for name in names:
+                self._under_way[files.files[i], name] = under_way
+
+    def _read_group(self, group: list[tuple[FileIdentity, str, tuple[str, ...]]], done: Future[None]) -> None:
+        try:
+            for file, path, names in group:
+                self._put(file, names, read_local_footer(path, file.size_bytes, file.mtime_ms, names))
+        finally:
+            done.set_result(None)
+
+    def _put(self, file: FileIdentity, columns: Iterable[str], found: FileStats | FooterProblem) -> None:
+        with self._lock:
+            self._cache.put(file, found)
+            for name in columns:
+                under_way = self._under_way.pop((file, name), None)
+                # A group's future is its task's to set.
+                if under_way is not None and under_way.expires is not None and not under_way.done.done():
+                    under_way.done.set_result(None)
+
+    def _shrink(self, current: FileList | None) -> None:
+        """Holds the memory bound: layouts of tables not used for long go first when they take over half of it."""
+        laid_out = sum(files.memory_bytes for files in self._lists.values())
+        for files in self._lists.values():
+            if laid_out <= self._cache_bytes // 2:
+                break
+            if files is not current:
+                laid_out -= files.memory_bytes
+                files.drop_layout()
+        self._cache.limit_bytes = max(0, self._cache_bytes - laid_out)
+        self._cache.shrink()
+
+    # Verdicts
+
+    def verdict(
+        self, digest: str, filters: Sequence[ColumnFilter], case_sensitive: bool = False, wait_s: float = 1.0
+    ) -> Verdict | None:
+        """Which packs each filter keeps; None when the digest is not known.
+
+        Waits at most `wait_s` seconds in all for footers under way. A local file counts only while its size and time are as listed.
+        """
+        deadline = time.monotonic() + wait_s
+        keys = [ColumnKey(each.column, each.type, case_sensitive) for each in filters]
+        with self._lock:
+            files = self._list(digest)
+            if files is None:
+                return None
+            pending = self._pending(files, _lowered(key.name for key in keys))
+        if pending:
+            wait_for_all(pending, timeout=max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            layout, columns = files.laid_out(keys, self._cache.get)
+            self._shrink(files)
+        keep = tuple(might_match(column, each.keys) for column, each in zip(columns, filters, strict=True))
+        verdict = Verdict(layout.counts, layout.starts, layout.rows, keep, tuple(column.value_span for column in columns))
+        changed = _changed_files(files, layout, deadline)
+        return _without_files(verdict, changed) if changed else verdict
+
+    def _pending(self, files: FileList, columns: Sequence[str]) -> set[Future[None]]:
+        if not self._under_way:
+            return set()
+        now = time.monotonic()
+        found = (self._under_way.get((file, name)) for file in files.files for name in columns)
+        return {each.done for each in found if each is not None and each.is_pending(now)}
+
+
+def _lowered(columns: Iterable[str]) -> list[str]:
+    return sorted({name.lower() for name in columns})
+
+
+def _changed_files(files: FileList, layout: PackLayout, deadline: float) -> list[int]:
+    """Known local files that are not (or past the deadline: not surely) as they were listed."""
+    changed = []
+    for i, path in files.local:
+        if layout.counts[i] < 0:
+            continue
+        file = files.files[i]
+        try:
+            same = time.monotonic() < deadline + CHECK_GRACE_S and matches_listing(os.stat(path), file.size_bytes, file.mtime_ms)
+        except OSError:
+            same = False
+        if not same:
+            changed.append(i)
+    return changed
+
+
+def _without_files(verdict: Verdict, files: Sequence[int]) -> Verdict:
+    """The verdict with these files not known."""
+    gone = np.zeros(len(verdict.counts), dtype=np.bool_)
+    gone[list(files)] = True
+    stays = np.repeat(~gone, np.maximum(verdict.counts, 0))
+    counts = np.where(gone, np.int32(-1), verdict.counts)
+    keep = tuple(mask[stays] for mask in verdict.keep)
+    return Verdict(counts, verdict.starts[stays], verdict.rows[stays], keep, verdict.value_spans)

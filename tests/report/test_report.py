@@ -1,0 +1,145 @@
+"""From the bridge's record of an execution to the report that a user prints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rtfilter.report import FilterReport, report_from_record
+from tests.report.records import candidate, decision, fill, outcome, record
+
+CONTRACT_FIELDS = [
+    *("id", "kind", "build", "probe", "join_type", "strategy", "decision", "reason", "keys", "build_rows", "fill_ms"),
+    *("packs_total", "packs_kept", "rows_total", "rows_kept", "estimated_gain_ms"),
+]
+
+
+def only_filter(kept: dict[str, Any]) -> FilterReport:
+    (entry,) = report_from_record(kept).filters
+    return entry
+
+
+def test_a_filled_candidate_has_every_field_of_the_contract() -> None:
+    entry = only_filter(record([decision("d1", candidate("a", "d1.0"))], [fill(outcome("d1.0"))]))
+    assert [entry.to_dict()[name] for name in CONTRACT_FIELDS] == [
+        *("d1.0", "set", "item.i_item_sk", "inventory.inv_item_sk", "inner", "broadcast", "applied", "APPLIED"),
+        *(204, 210, 7.1, 6509, 261, 133110000, 5345280, 1200.0),
+    ]
+    assert entry.detail == "261 of 6509 packs stay."
+
+
+def test_the_same_key_at_every_replan_is_one_candidate() -> None:
+    plans = [decision(name, candidate("a", f"{name}.0"), candidate("b")) for name in ("d1", "d2", "d3")]
+    report = report_from_record(record(plans, [fill(outcome("d2.0"))]))
+    assert [(entry.id, entry.decision) for entry in report.filters] == [("d2.0", "applied"), ("b", "skipped")]
+    assert report.planning_ms == 6.0
+
+
+def test_the_latest_planning_names_the_reason_of_a_skipped_key() -> None:
+    plans = [decision("d1", candidate("a", reason="FIRST")), decision("d2", candidate("a", reason="SECOND", detail="now so."))]
+    entry = only_filter(record(plans))
+    assert (entry.decision, entry.reason, entry.detail) == ("skipped", "SECOND", "now so.")
+    assert (entry.kind, entry.packs_total) == (None, None)
+
+
+def test_a_fill_is_the_last_word_even_when_a_later_plan_skips_the_key() -> None:
+    plans = [decision("d1", candidate("a", "d1.0")), decision("d2", candidate("a", reason="STAGE_DONE"))]
+    assert only_filter(record(plans, [fill(outcome("d1.0"))])).decision == "applied"
+
+
+def test_of_two_fills_of_a_key_the_later_plan_counts() -> None:
+    plans = [decision("d1", candidate("a", "d1.0")), decision("d2", candidate("a", "d2.0"))]
+    dropped = outcome("d2.0", decision="skipped", reason="NO_PACK_REJECTED", packs_kept=6509)
+    entry = only_filter(record(plans, [fill(outcome("d1.0")), fill(dropped)]))
+    assert (entry.id, entry.decision, entry.reason) == ("d2.0", "skipped", "NO_PACK_REJECTED")
+
+
+def test_a_planned_filter_that_is_never_filled_is_skipped_with_a_sentence() -> None:
+    entry = only_filter(record([decision("d1", candidate("a", "d1.0"))]))
+    assert (entry.id, entry.decision, entry.reason) == ("d1.0", "skipped", "NOT_FILLED")
+    assert "did not run" in entry.detail
+
+
+def test_an_error_in_planning_fails_its_candidates() -> None:
+    entry = only_filter(record([decision("d1", candidate("a", "d1.0"), error="the planner host timed out")]))
+    assert (entry.decision, entry.reason, entry.detail) == ("failed", "PLANNER_FAILED", "the planner host timed out")
+
+
+def test_an_error_in_a_fill_fails_the_filters_it_names_and_keeps_what_planning_knew() -> None:
+    broken = {"error": "half a frame", "filters": [{"id": "d1.0", "decision": "failed", "reason": "PLANNER_FAILED"}]}
+    plan = decision("d1", candidate("a", "d1.0"), candidate("b", "d1.1"))
+    report = report_from_record(record([plan], [broken, fill(outcome("d1.1"))]))
+    assert [entry.decision for entry in report.filters] == ["failed", "applied"]
+    first = report.filters[0]
+    assert (first.reason, first.detail) == ("PLANNER_FAILED", "half a frame")
+    assert (first.probe, first.keys) == ("inventory.inv_item_sk", None)
+    assert report.warnings == ("half a frame",)
+
+
+@pytest.mark.parametrize("nameless", ["decisions", "fills"])
+def test_an_error_that_names_no_candidate_is_why_the_planned_ones_were_not_filled(nameless: str) -> None:
+    kept = record([decision("d1", candidate("a", "d1.0"), candidate("b"))])
+    kept[nameless].append({"error": "no answer in 2000 ms"})
+    planned, refused = report_from_record(kept).filters
+    assert (planned.decision, planned.reason, planned.detail) == ("failed", "PLANNER_FAILED", "no answer in 2000 ms")
+    assert (refused.decision, refused.reason) == ("skipped", "KEY_TYPE")
+
+
+def test_a_fill_whose_planning_was_not_recorded_is_not_lost() -> None:
+    entry = only_filter(record([], [fill(outcome("d9.0"))]))
+    assert (entry.id, entry.decision, entry.build) == ("d9.0", "applied", "")
+
+
+def test_warnings_come_once() -> None:
+    kept = record([{"error": "no host"}], warnings=["no host", "unknown option 'rtfilter.enabeld'."])
+    assert report_from_record(kept).warnings == ("no host", "unknown option 'rtfilter.enabeld'.")
+
+
+def test_the_query_is_named_by_its_description_or_else_by_its_execution() -> None:
+    assert report_from_record(record([], description="daily load")).query == "daily load"
+    assert report_from_record(record([])).query == "execution 12"
+    assert report_from_record({}).query == "execution ?"
+
+
+def test_the_dict_is_plain_json() -> None:
+    scan = {"table": "inventory", "packs_total": 9, "packs_read": 2, "files_dropped": 1, "numOutputRows": 5}
+    report = report_from_record(record([decision("d1", candidate("a", "d1.0"))], [fill(outcome("d1.0"))], scans=[scan]))
+    as_dict = report.to_dict()
+    assert json.loads(json.dumps(as_dict)) == as_dict
+    assert as_dict["execution"] == 12 and as_dict["filters"][0]["packs_kept"] == 261
+    assert as_dict["scans"] == [{"table": "inventory", "packs_total": 9, "packs_read": 2, "files_dropped": 1, "output_rows": 5}]
+
+
+def test_the_text_is_an_aligned_table_with_a_sentence_per_candidate() -> None:
+    scan = {"table": "inventory", "numOutputRows": 5345280, "packs_total": 6509, "packs_read": 261, "files_dropped": 3}
+    plan = decision("d1", candidate("a", "d1.0"), candidate("b", detail="the key is a string."))
+    text = str(report_from_record(record([plan], [fill(outcome("d1.0"))], scans=[scan], warnings=["slow disk"])))
+    assert text.splitlines() == [
+        "execution 12: 1 of 2 candidates applied, planned in 2.0 ms",
+        "id    build           probe                  join             kind  decision  keys    packs kept                 "
+        "rows kept  fill ms  gain ms",
+        "----  --------------  ---------------------  ---------------  ----  --------  ----  ------------  ------------------------"
+        "  -------  -------",
+        "d1.0  item.i_item_sk  inventory.inv_item_sk  inner broadcast  set   applied    204  261 of 6,509  "
+        "5,345,280 of 133,110,000      7.1  1,200.0",
+        "b     item.i_item_sk  inventory.inv_item_sk  inner broadcast        skipped",
+        "d1.0 APPLIED: 261 of 6509 packs stay.",
+        "b KEY_TYPE: the key is a string.",
+        "scan of inventory: 261 of 6,509 packs read, 3 files not opened, 5,345,280 rows out",
+        "warning: slow disk",
+    ]
+
+
+def test_a_query_without_join_keys_says_so() -> None:
+    assert "No pair of join keys" in str(report_from_record(record([])))
+    assert "No pair of join keys" in report_from_record(record([]))._repr_html_()
+
+
+def test_html_escapes_every_text() -> None:
+    hostile = "<script>alert('&')</script>"
+    plan = decision("d1", candidate("a", build=hostile, detail=hostile))
+    page = report_from_record(record([plan], description=hostile, warnings=[hostile], scans=[{"table": hostile}]))._repr_html_()
+    assert "<script" not in page and page.count("&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;") == 5
+    assert page.count("<tr>") == 2

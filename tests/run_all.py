@@ -1,0 +1,120 @@
+"""All tests, as `make test` runs them: several pytest processes, and one closing line over all of them.
+
+A Spark session settles its jars and its extensions once per process, and some tests kill what runs beside it. So everything
+without a JVM is one process, the files directly in tests/spark another, and every folder of tests/spark one more. All of them
+run even when an early one fails; the status is 0 only when each of them passed.
+
+    python tests/run_all.py                     everything
+    python tests/run_all.py -k fill -x          everything, with these options for each process
+    python tests/run_all.py tests/report -k x   exactly this, in one process
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+SPARK_TESTS = ROOT / "tests" / "spark"
+GROUP_TIMEOUT_S = 600
+NO_TESTS_COLLECTED = 5
+
+
+@dataclass(frozen=True)
+class Group:
+    """One pytest process: its name and the arguments that select its tests."""
+
+    name: str
+    selection: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one pytest process left: its exit status and its counts by pytest's own words."""
+
+    group: Group
+    status: int
+    counts: Counter[str]
+
+
+def has_tests(folder: Path, *, below: bool) -> bool:
+    return any(folder.rglob("test_*.py") if below else folder.glob("test_*.py"))
+
+
+def groups(spark_tests: Path) -> list[Group]:
+    """The processes of a full run; a folder without test files is none."""
+    found = [Group("without Spark", ("tests", "--ignore=tests/spark"))]
+    folders = sorted(folder for folder in spark_tests.iterdir() if folder.is_dir()) if spark_tests.is_dir() else []
+    if has_tests(spark_tests, below=False):
+        ignored = tuple(f"--ignore=tests/spark/{folder.name}" for folder in folders)
+        found.append(Group("spark", ("tests/spark", *ignored)))
+    found += [Group(f"spark/{folder.name}", (f"tests/spark/{folder.name}",)) for folder in folders if has_tests(folder, below=True)]
+    return found
+
+
+def counts_of(junit: Path) -> Counter[str]:
+    """Passed, failed, skipped and errors out of a JUnit file; one error when a process died before it wrote one."""
+    try:
+        suites = list(ElementTree.parse(junit).getroot().iter("testsuite"))
+    except (OSError, ElementTree.ParseError):
+        return Counter(error=1)
+    counts: Counter[str] = Counter()
+    for suite in suites:
+        failed, error, skipped = (int(suite.get(name, "0")) for name in ("failures", "errors", "skipped"))
+        counts += Counter(failed=failed, error=error, skipped=skipped)
+        counts["passed"] += max(0, int(suite.get("tests", "0")) - failed - error - skipped)
+    return counts
+
+
+def run(group: Group, options: Sequence[str], junit: Path) -> Outcome:
+    """Runs one process to its end, or to the time limit, past which it counts as an error."""
+    print(f"\n##### {group.name}", flush=True)
+    command = [sys.executable, "-m", "pytest", *group.selection, *options, f"--junitxml={junit}"]
+    try:
+        status = subprocess.run(command, cwd=ROOT, timeout=GROUP_TIMEOUT_S, check=False).returncode
+    except subprocess.TimeoutExpired:
+        print(f"{group.name}: killed after {GROUP_TIMEOUT_S} s", flush=True)
+        return Outcome(group, 1, Counter(error=1))
+    return Outcome(group, status, counts_of(junit))
+
+
+def overall_status(outcomes: Sequence[Outcome], *, narrowed: bool) -> int:
+    """0 when every process passed. With options such as -k a process may have nothing to do, but not all of them."""
+    if narrowed and any(outcome.status != NO_TESTS_COLLECTED for outcome in outcomes):
+        outcomes = [outcome for outcome in outcomes if outcome.status != NO_TESTS_COLLECTED]
+    return max((abs(outcome.status) for outcome in outcomes), default=NO_TESTS_COLLECTED)
+
+
+def closing_line(outcomes: Sequence[Outcome], seconds: float) -> str:
+    """The counts of all processes, in the form of pytest's own last line."""
+    total = sum((outcome.counts for outcome in outcomes), Counter[str]())
+    parts = [f"{total[word]} {word}" for word in ("failed", "passed", "skipped", "error") if total[word]] or ["no tests ran"]
+    minutes, rest = divmod(int(seconds), 60)
+    clock = f" ({minutes // 60}:{minutes % 60:02d}:{rest:02d})" if minutes else ""
+    return f" {', '.join(parts)} in {seconds:.2f}s{clock} ".center(100, "=")
+
+
+def main(arguments: Sequence[str]) -> int:
+    chosen = any(not argument.startswith("-") and (ROOT / argument.split("::")[0]).exists() for argument in arguments)
+    planned = [Group("chosen tests", ())] if chosen else groups(SPARK_TESTS)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as reports:
+        outcomes = [run(group, arguments, Path(reports) / f"{number}.xml") for number, group in enumerate(planned)]
+    print()
+    for outcome in outcomes:
+        if outcome.status not in (0, NO_TESTS_COLLECTED):
+            print(f"{outcome.group.name}: pytest ended with status {outcome.status}")
+    status = overall_status(outcomes, narrowed=bool(arguments))
+    print(closing_line(outcomes, time.monotonic() - started), flush=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

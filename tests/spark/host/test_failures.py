@@ -1,0 +1,108 @@
+"""Whatever goes wrong with the planner host, the query runs as Spark planned it, and the report says why."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import SparkSession
+
+import rtfilter
+from rtfilter.bridge import jvm
+
+SQL = "select count(*), sum(v) from fact join dim on k = id where name in ('n5', 'n7')"
+EXPECTED = [(20, 1290)]
+
+Start = Callable[[str], SparkSession]
+Interpreter = Callable[[str], str]
+
+
+def run(spark: SparkSession, seconds: float = 20) -> list[dict]:
+    """Runs the query, which must be right and in time; the metrics of its scans."""
+    frame = spark.sql(SQL)
+    began = time.monotonic()
+    assert [tuple(row) for row in frame.collect()] == EXPECTED
+    assert time.monotonic() - began < seconds
+    return jvm.scan_metrics(frame)
+
+
+def narrowed(scans: list[dict]) -> bool:
+    return any(scan["narrowed"] and scan["packs_read"] < scan["packs_total"] for scan in scans)
+
+
+def warm(spark: SparkSession) -> None:
+    """Code generation and the host's start are not what is timed."""
+    spark.conf.set("rtfilter.enabled", False)
+    spark.sql(SQL).collect()
+    spark.conf.set("rtfilter.enabled", True)
+
+
+@pytest.mark.parametrize("op", ["plan", "fill"])
+@pytest.mark.parametrize(
+    ("behaviour", "word"),
+    [
+        ("raise RuntimeError('no idea')", "no idea"),
+        ("return {'scans': 7, 'filters': 'x', 'placeholders': [{}]}, b''", ""),
+        ("time.sleep(3600)", "timeoutMs"),
+        ("[os.write(fd, b'rubbish' * 9) for fd in (3, 4)]; time.sleep(3600)", ""),
+        ("[os.write(fd, struct.pack('>ii', 400, 0) + b'half') for fd in (3, 4)]; os._exit(0)", ""),
+        ("os.kill(os.getpid(), signal.SIGKILL)", ""),
+    ],
+    ids=["raises", "nonsense", "hangs", "rubbish", "half a frame", "killed"],
+)
+def test_a_host_that_fails_leaves_the_plan_alone(application: Start, interpreter: Interpreter, op: str, behaviour: str, word: str) -> None:
+    spark = application(interpreter(f"if op == '{op}': {behaviour}".replace("if op", "if op", 1)))
+    warm(spark)
+    spark.conf.set("rtfilter.planner.timeoutMs", "1500")
+    assert not narrowed(run(spark))
+    report = rtfilter.last_report(spark)
+    assert report is not None
+    assert word in str(report)
+    assert not any(entry.decision == "applied" for entry in report.filters)
+    assert not narrowed(run(spark)), "the second query must not wait for a host that is gone"
+
+
+def test_a_host_that_prints_does_no_harm(application: Start, interpreter: Interpreter) -> None:
+    spark = application(interpreter("print('hello', op); os.write(1, b'raw'); sys.stdout.write('more'); sys.stdout.flush()"))
+    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
+    assert narrowed(run(spark))
+
+
+@pytest.mark.parametrize("python", ["/nowhere/python", "/bin/false", "/bin/cat"])
+def test_a_host_that_cannot_be_started(application: Start, python: str) -> None:
+    spark = application(python)
+    warm(spark)
+    began = time.monotonic()
+    assert not narrowed(run(spark))
+    assert not narrowed(run(spark))
+    assert time.monotonic() - began < 40
+
+
+def test_a_killed_host_is_started_again(application: Start) -> None:
+    import sys
+
+    spark = application(sys.executable)
+    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
+    assert narrowed(run(spark))
+    os.kill(jvm.host_pid(spark), signal.SIGKILL)
+    run(spark)
+    time.sleep(1.5)  # the first back-off is one second
+    assert narrowed(run(spark))
+
+
+def test_a_slow_answer_does_not_kill_a_host_that_answers_others(application: Start, interpreter: Interpreter) -> None:
+    slow_first = """\
+    if op == 'plan' and not os.path.exists(__file__ + '.seen'):
+        open(__file__ + '.seen', 'w').close()
+        for _ in range(30):
+            time.sleep(0.1)
+            requests_done = True
+    """
+    spark = application(interpreter(slow_first))
+    warm(spark)
+    jvm.start_host(spark)
+    spark.conf.set("rtfilter.planner.timeoutMs", "1000")
+    assert not narrowed(run(spark))

@@ -1,0 +1,1 @@
+"""TPC-DS: generated data, and the benchmark suites built on it."""

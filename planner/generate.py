@@ -190,7 +190,10 @@ def _judge_join(generation: _Generation, join: Join, whole_query: Refusal | None
         placeholder = None
         if isinstance(outcome, ProbeColumn):
             placeholder = _place(generation, join, key, outcome, build_label)
-            outcome = Refusal(PLANNED, f"Filters the scan by {outcome.name} once the build side is there.")
+            probe_label = f"{outcome.table}.{outcome.name}"
+            outcome = Refusal(PLANNED, f"Filters the scan of {outcome.table} by {outcome.name} once the build side is there.")
+        else:
+            probe_label = label_key(generation.plan, join.child_of(probe_side), probe)
         generation.candidates.append(
             Candidate(
                 key_id=_key_id(join, key),
@@ -198,7 +201,7 @@ def _judge_join(generation: _Generation, join: Join, whole_query: Refusal | None
                 key=key,
                 placeholder=placeholder,
                 build=build_label,
-                probe=label_key(generation.plan, join.child_of(probe_side), probe),
+                probe=probe_label,
                 join_type=_JOIN_TYPES.get(join_type_name(join.join_type), join.join_type.lower()),
                 strategy=_STRATEGIES[join.kind],
                 decision="skipped" if placeholder is None else "planned",

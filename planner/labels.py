@@ -19,7 +19,7 @@ def label_key(plan: Plan, start: int, key: Expression) -> str:
         if isinstance(node, Scan):
             return next((f"{node.table}.{column.name}" for column in node.columns if column.id == wanted), name)
         if isinstance(node, Project):
-            produced = next((e for e in node.exprs if isinstance(e, Attribute | Alias) and e.id == wanted), None)
+            produced = plan.projection(node).by_id.get(wanted)
             source = None if produced is None else _strip(produced)
             if source is None or isinstance(source, OtherExpression):
                 return name
@@ -27,7 +27,7 @@ def label_key(plan: Plan, start: int, key: Expression) -> str:
             continue
         if isinstance(node, Exchange) and node.kind == "reused_exchange":
             wanted = _in_the_original(plan, node, wanted)
-        below = next((child for child in node.children if wanted in plan.nodes[child].output), None)
+        below = next((child for child in node.children if plan.has_output(child, wanted)), None)
         if below is None:
             return name
         at = below

@@ -53,6 +53,7 @@ class ProbeColumn:
     """Where a probe key comes from: a scan of the plan and one of its columns."""
 
     scan: int
+    table: str
     column: int
     name: str
     type: str
@@ -79,7 +80,7 @@ def trace_to_scan(plan: Plan, start: int, key: Expression, field_id_read: bool) 
         if isinstance(node, Scan):
             return _column_of(node, wanted, field_id_read)
         if isinstance(node, Project):
-            at, wanted = node.children[0], _through_project(node, wanted)
+            at, wanted = node.children[0], _through_project(plan, node, wanted)
         elif isinstance(node, Filter):
             at, wanted = node.children[0], _through_filter(node, wanted)
         elif isinstance(node, Sort):
@@ -122,14 +123,12 @@ def _keeps_values(source: str, target: str) -> bool:
     return INTEGRAL_WIDTH.get(source, 9) <= INTEGRAL_WIDTH.get(target, 0)
 
 
-def _through_project(node: Project, wanted: Attribute) -> Attribute | Refusal:
-    found: Expression | None = None
-    for expr in node.exprs:
-        # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
-        if not expr.deterministic:
-            return Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic.")
-        if found is None and isinstance(expr, Attribute | Alias) and expr.id == wanted.id:
-            found = expr
+def _through_project(plan: Plan, node: Project, wanted: Attribute) -> Attribute | Refusal:
+    projection = plan.projection(node)
+    # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
+    if not projection.deterministic:
+        return Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic.")
+    found = projection.by_id.get(wanted.id)
     if found is None:
         return Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} does not say what {wanted.name}#{wanted.id} is.")
     return _plain_column(found)
@@ -143,7 +142,7 @@ def _through_filter(node: Filter, wanted: Attribute) -> Attribute | Refusal:
 
 def _side_of(plan: Plan, join: Join, wanted: Attribute) -> str | Refusal:
     """The side of a join in between that the key comes from, if rows may be dropped there."""
-    sides = [side for side in (LEFT, RIGHT) if wanted.id in plan.nodes[join.child_of(side)].output]
+    sides = [side for side in (LEFT, RIGHT) if plan.has_output(join.child_of(side), wanted.id)]
     if join_type_name(join.join_type) in LEFT_COLUMNS_ONLY:
         sides = [side for side in sides if side == LEFT]
     if not sides:
@@ -173,4 +172,4 @@ def _column_of(scan: Scan, wanted: Attribute, field_id_read: bool) -> ProbeColum
         return Refusal(FIELD_ID_READ, "spark.sql.parquet.fieldId.read.enabled is on: columns are matched by field id, not by name.")
     if not is_key_type(column.type):
         return Refusal(KEY_TYPE, f"{scan.table}.{column.name} is {column.type}; only whole numbers and dates can be filtered.")
-    return ProbeColumn(scan.id, column.id, column.name, column.type)
+    return ProbeColumn(scan.id, scan.table, column.id, column.name, column.type)

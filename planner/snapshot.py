@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from planner.errors import SnapshotError
@@ -16,6 +16,7 @@ SHUFFLED_HASH = "shuffled_hash_join"
 SORT_MERGE = "sort_merge_join"
 JOIN_KINDS = (BROADCAST, SHUFFLED_HASH, SORT_MERGE)
 EXCHANGE_KINDS = ("exchange", "broadcast_exchange", "reused_exchange")
+UNARY_KINDS = ("project", "filter", "sort", *EXCHANGE_KINDS, "query_stage")
 
 # Casts and aliases are the only expressions with an expression inside; nobody stacks more of them than this.
 DEEPEST_EXPRESSION = 64
@@ -169,10 +170,38 @@ PlanNode: TypeAlias = Scan | Project | Filter | Sort | Join | Exchange | QuerySt
 
 
 @dataclass(frozen=True, slots=True)
+class Projection:
+    """The columns of a projection by id, and whether all of them are deterministic."""
+
+    by_id: Mapping[int, Attribute | Alias]
+    deterministic: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole plan in preorder: `nodes[i].id == i`, the root is 0."""
+    """A whole plan in preorder: `nodes[i].id == i`, the root is 0.
+
+    Many keys are followed through the same nodes, so what a node produces is looked up in tables made at the first look.
+    """
 
     nodes: tuple[PlanNode, ...]
+    _outputs: dict[int, frozenset[int]] = field(default_factory=dict, compare=False, repr=False)
+    _projections: dict[int, Projection] = field(default_factory=dict, compare=False, repr=False)
+
+    def has_output(self, node: int, id: int) -> bool:
+        """Whether a node hands on a column of this id."""
+        output = self._outputs.get(node)
+        if output is None:
+            output = self._outputs[node] = frozenset(self.nodes[node].output)
+        return id in output
+
+    def projection(self, node: Project) -> Projection:
+        """What a projection produces, by id."""
+        found = self._projections.get(node.id)
+        if found is None:
+            named = {expr.id: expr for expr in reversed(node.exprs) if isinstance(expr, Attribute | Alias)}
+            found = self._projections[node.id] = Projection(named, all(expr.deterministic for expr in node.exprs))
+        return found
 
 
 def parse_snapshot(nodes: object) -> Plan:
@@ -216,6 +245,8 @@ def _node(raw: object, expected: int) -> PlanNode:
         return _join(raw, kind, base, where)
     if kind == "other":
         return OtherNode(*base)
+    if kind not in UNARY_KINDS:
+        raise SnapshotError(f"{where} has the unknown kind {kind!r}")
     if len(base[2]) != 1:
         raise SnapshotError(f"{where} of kind {kind} has {len(base[2])} children instead of one")
     if kind == "project":
@@ -226,15 +257,8 @@ def _node(raw: object, expected: int) -> PlanNode:
         return Sort(*base)
     if kind in EXCHANGE_KINDS:
         return Exchange(*base, kind)
-    if kind == "query_stage":
-        return QueryStage(
-            *base,
-            _field(raw, "broadcast", bool, where),
-            _field(raw, "materialized", bool, where),
-            _count(raw, "rows", where),
-            _count(raw, "bytes", where),
-        )
-    raise SnapshotError(f"{where} has the unknown kind {kind!r}")
+    broadcast, materialized = _field(raw, "broadcast", bool, where), _field(raw, "materialized", bool, where)
+    return QueryStage(*base, broadcast, materialized, _count(raw, "rows", where), _count(raw, "bytes", where))
 
 
 def _scan(raw: Mapping[str, Any], base: tuple[int, str, tuple[int, ...], tuple[int, ...]], where: str) -> Scan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -131,8 +132,9 @@ class Report:
 def report_from_record(record: Json) -> Report:
     """A report of the record of one execution.
 
-    A pair of join keys is planned anew at every re-plan and keeps its `key_id`: it is one candidate here. What a fill said of any
-    of its placeholders is the last word on it, else its latest planning is; a plan that never came to a fill counts as skipped.
+    A pair of join keys is planned anew at every re-plan and keeps its `key_id`: it is one candidate here, or as many as one plan
+    has copies of that join. What a fill said of any of its placeholders is the last word on it, else its latest planning is; a
+    plan that never came to a fill counts as skipped.
     """
     decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
     outcomes = _fill_outcomes(fills)
@@ -173,21 +175,32 @@ def _failure(error: object) -> dict[str, str]:
 
 
 def _merged(decisions: list[Json], outcomes: dict[str, Json], error: str | None) -> Iterator[FilterReport]:
-    """One entry per `key_id`, in the order of first planning; then fills whose planning was not recorded."""
-    placeholders: dict[str, list[str]] = {}
-    for decision in decisions:
-        for candidate in decision.get("candidates") or ():
-            if candidate.get("placeholder"):
-                placeholders.setdefault(str(candidate["key_id"]), []).append(str(candidate["placeholder"]))
+    """The entries of each `key_id`, in the order of first planning; then fills whose planning was not recorded."""
+    placeholders, copies = _placeholders(decisions)
     for key_id, candidate in latest_candidates(decisions).items():
         own = placeholders.get(key_id, [])
-        filled = next((name for name in reversed(own) if name in outcomes), None)
-        if filled is not None:
-            yield _entry(filled, {**candidate, **outcomes[filled]})
-        else:
+        filled = [name for name in own if name in outcomes][-copies[key_id] :]
+        yield from (_entry(name, {**candidate, **outcomes[name]}) for name in filled)
+        if not filled:
             yield _unfilled(_entry(own[-1] if own else key_id, candidate), error)
     known = {name for names in placeholders.values() for name in names}
     yield from (_entry(name, outcome) for name, outcome in outcomes.items() if name not in known)
+
+
+def _placeholders(decisions: list[Json]) -> tuple[dict[str, list[str]], Counter[str]]:
+    """By `key_id`: the ids of all its placeholders, and how often it stands in one plan.
+
+    The arms of a union can be copies of one join, with one `key_id` and a filter for each: none may hide another.
+    """
+    names: dict[str, list[str]] = {}
+    copies: Counter[str] = Counter()
+    for decision in decisions:
+        candidates = decision.get("candidates") or ()
+        copies |= Counter(str(candidate["key_id"]) for candidate in candidates)
+        for candidate in candidates:
+            if candidate.get("placeholder"):
+                names.setdefault(str(candidate["key_id"]), []).append(str(candidate["placeholder"]))
+    return names, copies
 
 
 def _unfilled(entry: FilterReport, error: str | None) -> FilterReport:

@@ -123,5 +123,6 @@ SUITE = Suite(
     name="imci-micro",
     doc="TPC-DS item x inventory at seven selectivities, after the IMCI dynamic pruning micro-benchmark",
     layouts=("clustered", "natural", "shuffled"),
+    query_ids=tuple(query.id for query in imci_queries(1)),
     prepare=prepare,
 )

@@ -16,21 +16,21 @@ from rtfilter.bench.html import render_report
 from rtfilter.bench.machine import machine_data, usable_cpus
 from rtfilter.bench.modes import DUCKDB
 from rtfilter.bench.progress import BenchProgress
-from rtfilter.bench.result import Result, Settings, as_json, write_text_atomically
+from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
 from rtfilter.bench.run import Engine, Execution, Step, run_interleaved
 from rtfilter.bench.session import start_session
 from rtfilter.bench.spark_engine import SparkEngine, register_tables
-from rtfilter.bench.suite import DataRequest, Suite, select_queries
+from rtfilter.bench.suite import DataRequest, Suite
 from rtfilter.errors import BenchError
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a benchmark run needs to know; what is checked without data is checked when it is made."""
+    """Everything that a benchmark run needs to know."""
 
     suite: Suite
     settings: Settings
-    patterns: tuple[str, ...]
+    query_ids: tuple[str, ...]
     data: Path
     out: Path
     master: str
@@ -50,8 +50,9 @@ def run_benchmark(plan: Plan, progress: BenchProgress) -> Result:
     """
     settings = plan.settings
     request = DataRequest(settings.sf, settings.zipf, settings.layout, DataCache(plan.data), progress.say)
+    require_writable(plan.out)
     data = plan.suite.prepare(request)
-    queries = select_queries(data.queries, plan.patterns)
+    queries = [query for query in data.queries if query.id in plan.query_ids]
     with _engines(plan, data.tables, progress) as engines:
         progress.expect(len(queries) * len(engines) * (settings.runs + settings.warmup))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,9 +107,30 @@ def write_text_atomically(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        raise BenchError(f"{path} cannot be written: {error.strerror or error}. Name another directory with --out DIR.") from error
+        raise _cannot_write(path, error) from error
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def require_writable(directory: Path) -> None:
+    """Makes the directory, so that a long benchmark does not find out at its end that it cannot keep its result.
+
+    Raises:
+        BenchError: it cannot be made or written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise BenchError(
+            f"{directory} cannot be written: {error.strerror or error}. Name another directory with --out DIR."
+        ) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> BenchError:
+    return BenchError(f"{path} cannot be written: {error.strerror or error}. Name another directory with --out DIR.")
 
 
 def as_json(content: Mapping[str, Any]) -> str:

@@ -48,11 +48,12 @@ class SuiteData:
 
 @dataclass(frozen=True)
 class Suite:
-    """A named set of queries over generated data. `layouts` begins with the default one."""
+    """A named set of queries over generated data. `layouts` begins with the default one; ids are known before the data is."""
 
     name: str
     doc: str
     layouts: tuple[str, ...]
+    query_ids: tuple[str, ...]
     prepare: Callable[[DataRequest], SuiteData]
     takes_zipf: bool = False
 
@@ -106,18 +107,19 @@ def choose_layout(suite: Suite, layout: str | None) -> str:
     return layout
 
 
-def select_queries(queries: Sequence[Query], patterns: Sequence[str]) -> tuple[Query, ...]:
-    """The queries whose id equals a pattern or matches it as a glob (`attr*`), in the suite's order; all without patterns.
+def select_query_ids(query_ids: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
+    """The ids that equal a pattern or match it as a glob (`attr*`), in the suite's order; all of them without patterns.
 
     Raises:
         BenchError: a pattern that matches nothing.
     """
     if not patterns:
-        return tuple(queries)
-    chosen: set[str] = set()
+        return tuple(query_ids)
     for pattern in patterns:
-        matching = {query.id for query in queries if query.id == pattern or fnmatch.fnmatchcase(query.id, pattern)}
-        if not matching:
-            raise BenchError(f"no query matches {pattern!r}. {did_you_mean(pattern, [query.id for query in queries])}")
-        chosen |= matching
-    return tuple(query for query in queries if query.id in chosen)
+        if not any(_matches(query_id, pattern) for query_id in query_ids):
+            raise BenchError(f"no query matches {pattern!r}. {did_you_mean(pattern, query_ids)}")
+    return tuple(query_id for query_id in query_ids if any(_matches(query_id, pattern) for pattern in patterns))
+
+
+def _matches(query_id: str, pattern: str) -> bool:
+    return query_id == pattern or fnmatch.fnmatchcase(query_id, pattern)

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     "3 the machine lacks something, see `rtfilter doctor`."
 )
 @click.option("--suite", "suite_name", required=True, help="Benchmark suite, such as imci-micro; an unknown name lists them all.")
-@click.option(
-    "--sf", type=float, default=1.0, show_default=True, help="Scale factor of the generated data (1: about 1 GB)."
-)
+@click.option("--sf", type=float, default=1.0, show_default=True, help="Scale factor of the generated data (1: about 1 GB).")
 @click.option("--zipf", type=float, help="Skew of the data, for suites that have skewed data.")
 @click.option("--queries", default="", help="Comma-separated query ids or patterns, such as 'p=0.001,attr*'; all when left out.")
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="Measured runs of each query in each mode.")
@@ -97,13 +95,14 @@ def _plan(
     from rtfilter.bench.cache import data_directory
     from rtfilter.bench.modes import parse_modes
     from rtfilter.bench.result import Settings
-    from rtfilter.bench.suite import choose_layout, load_suite
+    from rtfilter.bench.suite import choose_layout, load_suite, select_query_ids
 
     if not (math.isfinite(sf) and sf > 0):
         raise BenchError(f"--sf is {sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
     suite = load_suite(suite_name)
     settings = Settings(suite.name, sf, zipf, choose_layout(suite, layout), parse_modes(modes), runs, warmup)
-    return Plan(suite, settings, patterns, data_directory(data), out.absolute(), master, broadcast_threshold_bytes)
+    query_ids = select_query_ids(suite.query_ids, patterns)
+    return Plan(suite, settings, query_ids, data_directory(data), out.absolute(), master, broadcast_threshold_bytes)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rtfilter.bench.html import render_report
-from rtfilter.bench.result import Result, Settings, as_json, write_text_atomically
+from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
 from rtfilter.bench.run import Execution, run_interleaved
 from rtfilter.bench.suite import Query
 from rtfilter.errors import BenchError
@@ -117,3 +117,10 @@ def test_files_are_replaced_whole(tmp_path: Path) -> None:
     assert target.read_text() == "two" and list(target.parent.iterdir()) == [target]
     with pytest.raises(BenchError, match="--out DIR"):
         write_text_atomically(target / "below a file" / "x", "three")
+
+
+def test_an_output_directory_that_cannot_be_written_is_refused_before_the_runs(tmp_path: Path) -> None:
+    require_writable(tmp_path / "made")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BenchError, match="--out DIR"):
+        require_writable(tmp_path / "file")

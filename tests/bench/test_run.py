@@ -57,8 +57,8 @@ def test_one_wrong_run_is_a_mismatch_with_the_judge() -> None:
 def test_floats_that_agree_within_tolerance_carry_the_judges_digest() -> None:
     calls: list[tuple[str, str]] = []
     engines = {
-        "off": Recorder("off", calls, [1.0], [[(1.00000000005,)]]),
-        "duckdb": Recorder("duckdb", calls, [1.0], [[(1.0000000000500002,)]]),
+        "off": Recorder("off", calls, [1.0], [[(1.0000000004999999,)]]),
+        "duckdb": Recorder("duckdb", calls, [1.0], [[(1.0000000005000001,)]]),
     }
     off, duckdb = run_interleaved([ONE], engines, runs=1, warmup=0)
     assert off.agrees and off.result_sha256 == duckdb.result_sha256
@@ -91,7 +91,7 @@ def test_packs_come_from_the_scans_own_metrics() -> None:
 
 
 def test_a_scan_left_alone_counts_as_read_whole_when_its_packs_are_known() -> None:
-    candidates = [
+    candidates: list[dict[str, object]] = [
         {"probe": "inventory.inv_item_sk", "decision": "skipped", "packs_total": 100, "packs_kept": 98},
         {"probe": "inventory.inv_date_sk", "decision": "skipped", "packs_total": None},
     ]

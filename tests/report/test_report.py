@@ -56,6 +56,13 @@ def test_of_two_fills_of_a_key_the_later_plan_counts() -> None:
     assert (entry.id, entry.decision, entry.reason) == ("d2.0", "skipped", "NO_PACK_REJECTED")
 
 
+def test_copies_of_a_join_in_one_plan_are_all_reported() -> None:
+    plans = [decision("d1", candidate("a", "d1.0"), candidate("a", "d1.1")), decision("d2", candidate("a", "d2.0"))]
+    both = report_from_record(record(plans, [fill(outcome("d1.0")), fill(outcome("d2.0", decision="skipped"))]))
+    assert [(entry.id, entry.decision) for entry in both.filters] == [("d1.0", "applied"), ("d2.0", "skipped")]
+    assert [entry.id for entry in report_from_record(record(plans, [fill(outcome("d1.1"))])).filters] == ["d1.1"]
+
+
 def test_a_planned_filter_that_is_never_filled_is_skipped_with_a_sentence() -> None:
     entry = only_filter(record([decision("d1", candidate("a", "d1.0"))]))
     assert (entry.id, entry.decision, entry.reason) == ("d1.0", "skipped", "NOT_FILLED")

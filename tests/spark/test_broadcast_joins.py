@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import FACT_ROWS, PACK_ROWS, OnOffDuckDB
+from tests.spark.cases import FACT_ROWS, PACK_ROWS, OnOffDuckDB
 from pyspark.sql import SparkSession
 
 import rtfilter

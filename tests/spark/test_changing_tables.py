@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import OnOffDuckDB, collected, fact_table, write_files
+from tests.spark.cases import OnOffDuckDB, collected, fact_table, write_files
 from pyspark.sql import SparkSession
 
 import rtfilter

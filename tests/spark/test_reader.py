@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import collected, write_files
+from tests.spark.cases import collected, write_files
 from pyspark.sql import SparkSession
 
 from rtfilter.bridge import jvm

@@ -1,0 +1,148 @@
+"""Builds plan snapshots for tests: nested calls in, the preorder node list of docs/protocol.md out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from planner.generate import Candidate, FilterPlan, PlanSettings, plan_filters
+from planner.snapshot import Plan, parse_snapshot
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+Raw = dict[str, Any]
+
+
+def column(id: int, name: str, type: str = "int", partition: bool = False) -> Raw:
+    return {"id": id, "name": name, "type": type, "partition": partition}
+
+
+def scan(table: str, *columns: Raw, plain_parquet: bool = True, format: str = "ParquetFileFormat") -> Raw:
+    return _node(
+        "scan",
+        f"Scan parquet {table}",
+        [],
+        table=table,
+        format=format,
+        plain_parquet=plain_parquet,
+        columns=list(columns),
+        bytes=1_000_000,
+    ) | {"output": [each["id"] for each in columns]}
+
+
+def attr(id: int, name: str = "c", type: str = "int", **more: Any) -> Raw:
+    return {"kind": "attr", "id": id, "name": name, "type": type, **more}
+
+
+def cast(type: str, child: Raw, **more: Any) -> Raw:
+    return {"kind": "cast", "type": type, "child": child, **more}
+
+
+def alias(id: int, child: Raw, name: str = "renamed", **more: Any) -> Raw:
+    return {"kind": "alias", "id": id, "name": name, "type": child["type"], "child": child, **more}
+
+
+def computed(text: str, type: str = "int", refs: Sequence[int] = (), **more: Any) -> Raw:
+    return {"kind": "other", "text": text, "type": type, "refs": list(refs), **more}
+
+
+def project(child: Raw, *exprs: Raw) -> Raw:
+    return _node("project", "Project", [child], exprs=list(exprs)) | {"output": [each["id"] for each in exprs]}
+
+
+def where(child: Raw, condition: Raw | None = None) -> Raw:
+    return _node("filter", "Filter", [child], condition=condition or computed("isnotnull(c)", "boolean"))
+
+
+def sort(child: Raw) -> Raw:
+    return _node("sort", "Sort", [child])
+
+
+def exchange(child: Raw) -> Raw:
+    return _node("exchange", "Exchange", [child])
+
+
+def broadcast(child: Raw) -> Raw:
+    return _node("broadcast_exchange", "BroadcastExchange", [child])
+
+
+def reused(child: Raw, output: Sequence[int] | None = None) -> Raw:
+    return _node("reused_exchange", "ReusedExchange", [child]) | ({} if output is None else {"output": list(output)})
+
+
+def stage(child: Raw, rows: int | None = None) -> Raw:
+    is_broadcast = child["kind"] == "broadcast_exchange"
+    op = "BroadcastQueryStage" if is_broadcast else "ShuffleQueryStage"
+    return _node("query_stage", op, [child], broadcast=is_broadcast, materialized=rows is not None, rows=rows, bytes=None)
+
+
+def other(op: str, *children: Raw, output: Sequence[int] | None = None) -> Raw:
+    return _node("other", op, list(children)) | ({} if output is None else {"output": list(output)})
+
+
+def join(
+    left: Raw,
+    right: Raw,
+    left_keys: Sequence[Raw],
+    right_keys: Sequence[Raw],
+    join_type: str = "Inner",
+    build_side: str | None = "right",
+    kind: str = "broadcast_hash_join",
+    null_aware: bool = False,
+) -> Raw:
+    op = {"broadcast_hash_join": "BroadcastHashJoin", "shuffled_hash_join": "ShuffledHashJoin"}.get(kind, "SortMergeJoin")
+    output = left["output"] if join_type in ("LeftSemi", "LeftAnti") else left["output"] + right["output"]
+    keys = {"left_keys": list(left_keys), "right_keys": list(right_keys)}
+    node = _node(kind, op, [left, right], join_type=join_type, build_side=build_side, null_aware=null_aware, **keys)
+    return node | {"output": list(output)}
+
+
+def _node(kind: str, op: str, children: list[Raw], **fields: Any) -> Raw:
+    output = [id for child in children for id in child["output"]]
+    return {"kind": kind, "op": op, "children": children, "output": output, **fields}
+
+
+def nodes_of(root: Raw) -> list[Raw]:
+    """The node list of a nested plan."""
+    nodes: list[Raw] = []
+
+    def walk(node: Raw) -> int:
+        number = len(nodes)
+        flat: Raw = {"id": number}
+        nodes.append(flat)
+        flat.update(node)
+        flat["children"] = [walk(child) for child in node["children"]]
+        return number
+
+    walk(root)
+    return nodes
+
+
+def plan_of(root: Raw) -> Plan:
+    return parse_snapshot(nodes_of(root))
+
+
+def answer_to(root: Raw, **settings: Any) -> FilterPlan:
+    return plan_filters(plan_of(root), PlanSettings("d1", **settings))
+
+
+def only_candidate(root: Raw, **settings: Any) -> Candidate:
+    """The one candidate of a plan with one key pair."""
+    (candidate,) = answer_to(root, **settings).candidates
+    return candidate
+
+
+def read_snapshot(name: str) -> Any:
+    return json.loads((SNAPSHOTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+# The two tables of most tests: a large one and a small one, joined by one key.
+FACT = scan("fact", column(1, "f_key"), column(2, "f_amount", "bigint"))
+DIM = scan("dim", column(11, "d_key"), column(12, "d_name", "string"))
+
+
+def fact_with(probe: Raw, key: Raw | None = None, **join_fields: Any) -> Raw:
+    """`probe` joined with the broadcast dimension on `key`, which is column 1 if nothing is said."""
+    return join(probe, broadcast(where(DIM)), [key or attr(1, "f_key")], [attr(11, "d_key")], **join_fields)

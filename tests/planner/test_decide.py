@@ -1,0 +1,164 @@
+"""The decision after the fill."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.cost import SCAN_AND_PROBE_NS_PER_ROW, estimated_gain_ms
+from planner.decide import DecideSettings, FilterDecision, FilterFigures, choose_kind, decide_filters, worth_testing_dictionaries
+
+# The micro-benchmark of the design notes at p = 0.001.
+FIGURES = FilterFigures(
+    id="d1.0",
+    kinds=("range", "set"),
+    complete=True,
+    keys=204,
+    key_min=1,
+    key_max=101_000,
+    build_rows=204,
+    packs_total=6_509,
+    packs_rejected=6_248,
+    rows_total=133_110_000,
+    rows_rejected=127_764_720,
+    value_span=102_000,
+)
+
+
+def decide(figures: FilterFigures, cost: str = "auto", cores: int = 2) -> FilterDecision:
+    (decision,) = decide_filters([figures], DecideSettings(cost, cores))
+    return decision
+
+
+class TestDecision:
+    def test_a_filter_that_rejects_packs_is_applied(self) -> None:
+        decision = decide(FIGURES)
+        assert (decision.decision, decision.reason, decision.kind, decision.push) == ("applied", "APPLIED", "set", "set")
+        assert (decision.packs_kept, decision.rows_kept) == (261, 5_345_280)
+        assert decision.applied
+
+    def test_a_filter_that_rejects_no_pack_is_skipped(self) -> None:
+        decision = decide(replace(FIGURES, packs_rejected=0, rows_rejected=0))
+        assert (decision.decision, decision.reason, decision.dictionary) == ("skipped", "REJECTS_NO_PACK", False)
+        assert decision.estimated_gain_ms == 0.0
+
+    def test_a_column_without_any_bounds_is_named_as_the_cause(self) -> None:
+        assert "no pack has bounds" in decide(replace(FIGURES, packs_rejected=0, rows_rejected=0, value_span=None)).detail
+
+    def test_cost_always_keeps_a_filter_that_rejects_no_pack(self) -> None:
+        assert decide(replace(FIGURES, packs_rejected=0, rows_rejected=0), cost="always").applied
+
+    def test_cost_never_skips_every_filter(self) -> None:
+        assert decide(FIGURES, cost="never").reason == "COST_NEVER"
+
+    @pytest.mark.parametrize("cost", ["auto", "always"])
+    def test_without_a_known_footer_there_is_nothing_to_apply(self, cost: str) -> None:
+        nothing = replace(
+            FIGURES, packs_total=0, packs_rejected=0, rows_total=0, rows_rejected=0, value_span=None, files_unknown=16
+        )
+        decision = decide(nothing, cost)
+        assert (decision.decision, decision.reason) == ("skipped", "FOOTERS_NOT_KNOWN")
+
+    def test_an_empty_build_side_is_a_filter_that_rejects_everything(self) -> None:
+        empty = replace(FIGURES, keys=0, key_min=None, key_max=None, build_rows=0, packs_rejected=6_509, rows_rejected=133_110_000)
+        decision = decide(empty)
+        assert decision.applied and decision.packs_kept == 0 and not decision.dictionary
+
+    def test_each_filter_of_a_scan_is_judged_alone_and_in_order(self) -> None:
+        idle = replace(FIGURES, id="d1.1", packs_rejected=0, rows_rejected=0)
+        decisions = decide_filters([FIGURES, idle, replace(FIGURES, id="d1.2")], DecideSettings())
+        assert [(each.id, each.applied) for each in decisions] == [("d1.0", True), ("d1.1", False), ("d1.2", True)]
+
+    def test_the_form_of_the_protocol(self) -> None:
+        assert list(decide(FIGURES).to_dict()) == [
+            "id",
+            "kind",
+            "decision",
+            "reason",
+            "detail",
+            "keys",
+            "build_rows",
+            "packs_total",
+            "packs_kept",
+            "rows_total",
+            "rows_kept",
+            "estimated_gain_ms",
+            "push",
+            "dictionary",
+        ]
+
+
+class TestKind:
+    @pytest.mark.parametrize(
+        ("kinds", "complete", "kind"),
+        [
+            (("range", "set"), True, "set"),
+            (("range", "set"), False, "range"),
+            (("range",), True, "range"),
+            (("set",), True, "set"),
+            (("set",), False, None),
+            ((), True, None),
+        ],
+    )
+    def test_the_set_is_taken_when_it_is_complete_and_allowed(
+        self, kinds: tuple[str, ...], complete: bool, kind: str | None
+    ) -> None:
+        assert choose_kind(kinds, complete) == kind
+
+    def test_too_many_keys_without_a_range_skip_the_filter(self) -> None:
+        assert decide(replace(FIGURES, kinds=("set",), complete=False)).reason == "TOO_MANY_KEYS"
+
+    def test_a_set_without_gaps_is_pushed_as_its_range(self) -> None:
+        decision = decide(replace(FIGURES, key_min=100, key_max=303))
+        assert (decision.kind, decision.push) == ("set", "range")
+
+    def test_a_set_with_one_gap_is_pushed_as_a_set(self) -> None:
+        assert decide(replace(FIGURES, key_min=100, key_max=304)).push == "set"
+
+    def test_an_incomplete_set_is_pushed_as_a_range(self) -> None:
+        decision = decide(replace(FIGURES, complete=False))
+        assert (decision.kind, decision.push) == ("range", "range")
+
+
+class TestDictionaries:
+    # Packs of 20,480 rows over a span of ten million values: one key is in a pack with a chance of 0.2 %.
+    SPARSE = replace(FIGURES, keys=10, value_span=10_000_000)
+
+    def test_few_keys_that_a_pack_hardly_holds_are_worth_it(self) -> None:
+        assert worth_testing_dictionaries(self.SPARSE) and decide(self.SPARSE).dictionary
+
+    def test_many_keys_are_not(self) -> None:
+        assert worth_testing_dictionaries(replace(self.SPARSE, keys=64))
+        assert not worth_testing_dictionaries(replace(self.SPARSE, keys=65))
+
+    def test_keys_that_a_pack_probably_holds_are_not(self) -> None:
+        assert not worth_testing_dictionaries(replace(self.SPARSE, value_span=102_000))
+
+    def test_the_estimate_turns_at_one_half(self) -> None:
+        # One key, 20,480-odd rows a pack: P(none) = 1 - d/D is above one half from twice the rows on.
+        rows_per_pack = FIGURES.rows_total / FIGURES.packs_total
+        one = replace(self.SPARSE, keys=1)
+        assert worth_testing_dictionaries(replace(one, value_span=int(rows_per_pack * 2.01)))
+        assert not worth_testing_dictionaries(replace(one, value_span=int(rows_per_pack * 1.99)))
+
+    def test_packs_with_more_rows_than_there_are_values_are_not(self) -> None:
+        assert not worth_testing_dictionaries(replace(self.SPARSE, value_span=100))
+
+    @pytest.mark.parametrize("figures", [{"complete": False}, {"value_span": None}, {"keys": 0}, {"packs_total": 0}])
+    def test_nothing_known_is_not(self, figures: dict[str, object]) -> None:
+        assert not worth_testing_dictionaries(replace(self.SPARSE, **figures))  # type: ignore[arg-type]
+
+    def test_a_filter_that_is_not_applied_pushes_none(self) -> None:
+        assert not decide(replace(self.SPARSE, packs_rejected=0, rows_rejected=0)).dictionary
+
+
+class TestGain:
+    def test_the_rows_of_the_benchmark_take_the_time_of_the_benchmark(self) -> None:
+        assert estimated_gain_ms(133_110_000, cores=2) == pytest.approx(3_060, rel=0.01)
+
+    def test_it_is_shared_by_the_cores(self) -> None:
+        assert estimated_gain_ms(1_000_000, 4) == pytest.approx(SCAN_AND_PROBE_NS_PER_ROW / 4)
+
+    def test_no_cores_is_taken_as_one(self) -> None:
+        assert estimated_gain_ms(1_000_000, 0) == estimated_gain_ms(1_000_000, 1)

@@ -1,0 +1,220 @@
+"""From the probe key to its scan: what it passes through, and what stops it."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.generate import Candidate
+from tests.planner.plans import (
+    FACT,
+    Raw,
+    alias,
+    answer_to,
+    attr,
+    broadcast,
+    cast,
+    column,
+    computed,
+    exchange,
+    fact_with,
+    join,
+    only_candidate,
+    other,
+    project,
+    reused,
+    scan,
+    sort,
+    stage,
+    where,
+)
+
+OTHER_DIM = scan("other", column(21, "o_key"), column(22, "o_ref"))
+
+
+def placed_on(root: Raw) -> tuple[str, int]:
+    """Table and expression id of the one placeholder of the top join, which must be there."""
+    answer = answer_to(root)
+    (placeholder,) = [each for each in answer.placeholders if each.join == 0]
+    scan_node = _nodes(root)[placeholder.scan]
+    return scan_node["table"], placeholder.column
+
+
+def _nodes(root: Raw) -> list[Raw]:
+    from tests.planner.plans import nodes_of
+
+    return nodes_of(root)
+
+
+def refused(root: Raw) -> Candidate:
+    """The top join's one candidate, which must have no placeholder."""
+    (candidate,) = [each for each in answer_to(root).candidates if each.join == 0]
+    assert candidate.placeholder is None and candidate.decision == "skipped"
+    assert all(each.join != 0 for each in answer_to(root).placeholders)
+    assert candidate.detail.endswith(".")
+    return candidate
+
+
+class TestPasses:
+    def test_a_key_that_is_a_scan_column(self) -> None:
+        assert placed_on(fact_with(FACT)) == ("fact", 1)
+
+    def test_a_projection_of_the_column(self) -> None:
+        assert placed_on(fact_with(project(FACT, attr(1), attr(2)))) == ("fact", 1)
+
+    def test_a_renamed_column(self) -> None:
+        assert placed_on(fact_with(project(FACT, alias(5, attr(1))), attr(5))) == ("fact", 1)
+
+    def test_a_column_renamed_twice_and_widened_in_between(self) -> None:
+        inner = project(FACT, alias(5, cast("bigint", attr(1))))
+        assert placed_on(fact_with(project(inner, alias(6, attr(5, type="bigint"))), attr(6, type="bigint"))) == ("fact", 1)
+
+    def test_a_widening_cast_on_the_key_itself(self) -> None:
+        assert placed_on(fact_with(FACT, cast("bigint", attr(1)))) == ("fact", 1)
+
+    def test_a_chain_of_widening_casts(self) -> None:
+        narrow = scan("fact", column(1, "f_key", "tinyint"))
+        assert placed_on(fact_with(narrow, cast("bigint", cast("smallint", attr(1, type="tinyint"))))) == ("fact", 1)
+
+    @pytest.mark.parametrize("type", ["tinyint", "smallint", "int", "bigint", "date"])
+    def test_every_supported_type(self, type: str) -> None:
+        assert placed_on(fact_with(scan("fact", column(1, "f_key", type)), attr(1, type=type))) == ("fact", 1)
+
+    def test_a_deterministic_filter(self) -> None:
+        assert placed_on(fact_with(where(FACT))) == ("fact", 1)
+
+    def test_a_sort(self) -> None:
+        assert placed_on(fact_with(sort(FACT))) == ("fact", 1)
+
+    @pytest.mark.parametrize("join_type", ["Inner", "Cross", "LeftSemi", "LeftAnti", "ExistenceJoin(e#9)", "LeftOuter"])
+    def test_the_streamed_left_side_of_another_broadcast_join(self, join_type: str) -> None:
+        below = join(FACT, broadcast(OTHER_DIM), [attr(2, type="bigint")], [attr(21, type="bigint")], join_type)
+        assert placed_on(fact_with(below)) == ("fact", 1)
+
+    @pytest.mark.parametrize("join_type", ["Inner", "RightOuter"])
+    def test_the_streamed_right_side_of_another_broadcast_join(self, join_type: str) -> None:
+        keys = [attr(21, type="bigint")], [attr(2, type="bigint")]
+        below = join(broadcast(OTHER_DIM), FACT, *keys, join_type=join_type, build_side="left")
+        assert placed_on(fact_with(below)) == ("fact", 1)
+
+    def test_a_null_aware_anti_join_below_on_its_streamed_side(self) -> None:
+        below = join(FACT, broadcast(OTHER_DIM), [attr(2)], [attr(21)], "LeftAnti", null_aware=True)
+        assert placed_on(fact_with(below)) == ("fact", 1)
+
+    @pytest.mark.parametrize("kind", ["sort_merge_join", "shuffled_hash_join"])
+    def test_either_side_of_an_inner_shuffled_join_without_an_exchange(self, kind: str) -> None:
+        # Two bucketed tables: no exchange in between.
+        side = "right" if kind == "shuffled_hash_join" else None
+        below = join(sort(FACT), sort(OTHER_DIM), [attr(1)], [attr(21)], build_side=side, kind=kind)
+        assert placed_on(fact_with(below)) == ("fact", 1)
+        assert placed_on(fact_with(below, attr(22))) == ("other", 22)
+
+    def test_the_copy_of_a_table_that_is_on_the_way_when_ids_are_not_unique(self) -> None:
+        copy = scan("copy", column(1, "f_key"), column(2, "f_amount", "bigint"))
+        root = other("Union", fact_with(FACT), fact_with(copy), output=[1])
+        placed = answer_to(root).placeholders
+        assert [_nodes(root)[each.scan]["table"] for each in placed] == ["fact", "copy"]
+        assert [_nodes(root)[each.join]["kind"] for each in placed] == ["broadcast_hash_join"] * 2
+
+
+class TestStops:
+    @pytest.mark.parametrize("boundary", [exchange, lambda child: stage(exchange(child)), lambda child: reused(exchange(child))])
+    def test_at_another_stage(self, boundary: object) -> None:
+        assert refused(fact_with(boundary(FACT))).reason == "OTHER_STAGE"  # type: ignore[operator]
+
+    def test_at_the_build_side_of_a_broadcast_join_below(self) -> None:
+        below = join(FACT, broadcast(OTHER_DIM), [attr(1)], [attr(21)])
+        assert refused(fact_with(below, attr(22))).reason == "OTHER_STAGE"
+
+    @pytest.mark.parametrize("op", ["HashAggregate", "GlobalLimit", "Generate", "Union", "Window", "Sample", "Expand"])
+    def test_at_an_operator_and_names_it(self, op: str) -> None:
+        candidate = refused(fact_with(other(op, FACT)))
+        assert candidate.reason == "OPERATOR_IN_BETWEEN" and op in candidate.detail
+
+    @pytest.mark.parametrize(
+        ("join_type", "key"),
+        [("LeftOuter", 22), ("RightOuter", 1), ("FullOuter", 1), ("FullOuter", 22)],
+    )
+    def test_at_the_null_supplying_side_of_an_outer_join(self, join_type: str, key: int) -> None:
+        below = join(sort(FACT), sort(OTHER_DIM), [attr(1)], [attr(21)], join_type, build_side=None, kind="sort_merge_join")
+        candidate = refused(fact_with(below, attr(key)))
+        assert candidate.reason == "OPERATOR_IN_BETWEEN" and join_type in candidate.detail
+
+    def test_at_the_streamed_side_of_an_outer_join_that_preserves_the_build_side(self) -> None:
+        below = join(broadcast(OTHER_DIM), FACT, [attr(21)], [attr(1)], "LeftOuter", build_side="left")
+        assert refused(fact_with(below)).reason == "OPERATOR_IN_BETWEEN"
+
+    def test_at_the_flag_of_an_existence_join(self) -> None:
+        below = join(FACT, broadcast(OTHER_DIM), [attr(1)], [attr(21)], "ExistenceJoin(e#9)")
+        assert refused(fact_with(below, attr(9))).reason == "NOT_A_PLAIN_COLUMN"
+
+    def test_at_an_id_of_both_sides(self) -> None:
+        copy = scan("copy", column(1, "f_key"))
+        below = join(sort(FACT), sort(copy), [attr(1)], [attr(1)], build_side=None, kind="sort_merge_join")
+        assert refused(fact_with(below)).reason == "AMBIGUOUS_COLUMN"
+
+    def test_at_a_projection_beside_something_not_deterministic(self) -> None:
+        beside = project(FACT, attr(1), alias(5, computed("rand()", "double"), deterministic=False))
+        assert refused(fact_with(beside)).reason == "NOT_DETERMINISTIC"
+
+    def test_at_a_filter_that_is_not_deterministic(self) -> None:
+        assert (
+            refused(fact_with(where(FACT, computed("rand() < 0.5", "boolean", deterministic=False)))).reason == "NOT_DETERMINISTIC"
+        )
+
+    def test_at_a_key_that_is_not_deterministic(self) -> None:
+        assert refused(fact_with(FACT, computed("cast(rand() * 9 as int)", deterministic=False))).reason == "NOT_DETERMINISTIC"
+
+    def test_at_a_computed_key(self) -> None:
+        candidate = refused(fact_with(FACT, computed("(f_key#1 + 1)", refs=[1])))
+        assert candidate.reason == "NOT_A_PLAIN_COLUMN" and "f_key#1 + 1" in candidate.detail
+
+    def test_at_a_column_computed_below(self) -> None:
+        below = project(FACT, alias(5, computed("(f_key#1 + 1)", refs=[1])))
+        assert refused(fact_with(below, attr(5))).reason == "NOT_A_PLAIN_COLUMN"
+
+    def test_at_a_widening_cast_of_something_computed(self) -> None:
+        assert refused(fact_with(FACT, cast("bigint", computed("(f_key#1 + 1)")))).reason == "NOT_A_PLAIN_COLUMN"
+
+    @pytest.mark.parametrize(
+        ("source", "target"),
+        [
+            ("bigint", "int"),
+            ("int", "smallint"),
+            ("string", "int"),
+            ("decimal(9,0)", "bigint"),
+            ("date", "int"),
+            ("timestamp", "date"),
+        ],
+    )
+    def test_at_a_cast_that_may_change_values(self, source: str, target: str) -> None:
+        probe = scan("fact", column(1, "f_key", source))
+        candidate = refused(fact_with(probe, cast(target, attr(1, type=source))))
+        assert candidate.reason == "CAST_NOT_WIDENING" and source in candidate.detail and target in candidate.detail
+
+    def test_at_a_narrowing_cast_below_a_widening_one(self) -> None:
+        probe = project(scan("fact", column(1, "f_key", "bigint")), alias(5, cast("smallint", attr(1, type="bigint"))))
+        assert refused(fact_with(probe, cast("int", attr(5, type="smallint")))).reason == "CAST_NOT_WIDENING"
+
+    @pytest.mark.parametrize("type", ["string", "decimal(7,2)", "timestamp", "double", "boolean", "binary", "timestamp_ntz"])
+    def test_at_a_key_of_another_type(self, type: str) -> None:
+        candidate = refused(fact_with(scan("fact", column(1, "f_key", type)), attr(1, type=type)))
+        assert candidate.reason == "KEY_TYPE" and type in candidate.detail
+
+    def test_at_a_partition_column(self) -> None:
+        candidate = refused(fact_with(scan("fact", column(1, "f_key", partition=True))))
+        assert candidate.reason == "PARTITION_COLUMN" and "dynamic partition pruning" in candidate.detail
+
+    def test_at_a_scan_of_another_format_and_names_it(self) -> None:
+        candidate = refused(fact_with(scan("fact", column(1, "f_key"), plain_parquet=False, format="DeltaParquetFileFormat")))
+        assert candidate.reason == "NOT_PLAIN_PARQUET" and "DeltaParquetFileFormat" in candidate.detail
+
+    def test_when_columns_are_matched_by_field_id(self) -> None:
+        assert only_candidate(fact_with(FACT), field_id_read=True).reason == "FIELD_ID_READ"
+
+    @pytest.mark.parametrize("op", ["InMemoryTableScan", "LocalTableScan", "Range", "BatchScan"])
+    def test_at_a_leaf_that_is_no_file_scan_and_names_it(self, op: str) -> None:
+        candidate = refused(fact_with(other(op, output=[1])))
+        assert candidate.reason == "NOT_A_FILE_SCAN" and op in candidate.detail
+
+    def test_at_a_scan_that_lacks_the_column(self) -> None:
+        assert refused(fact_with(scan("fact", column(2, "f_amount")))).reason == "NOT_A_PLAIN_COLUMN"

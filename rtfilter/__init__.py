@@ -1,7 +1,7 @@
 """Runtime filters for Spark: the keys of a join's build side decide which Parquet row groups of the probe side are opened.
 
-    spark = rtfilter.configure(SparkSession.builder.appName("job")).getOrCreate()
-    spark.conf.set("rtfilter.enabled", True)
+spark = rtfilter.configure(SparkSession.builder.appName("job")).getOrCreate()
+spark.conf.set("rtfilter.enabled", True)
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ OPTIONS: tuple[Option, ...] = (
         "Distinct keys up to which a filter keeps the exact set; above it a range is used.",
         _whole_number(0),
     ),
-    Option("rtfilter.bloom.fpp", "number", 0.01, "probability", "False-positive rate that bloom filters are sized for.", _probability),
+    Option("rtfilter.bloom.fpp", "number", 0.01, "", "False-positive probability that bloom filters are sized for.", _probability),
     Option("rtfilter.bloom.maxBytes", "integer", 64 << 20, "bytes", "Largest bloom filter.", _whole_number(32)),
     Option(
         "rtfilter.store.location",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import ParamSpec, cast, overload
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -72,7 +72,8 @@ def attach(spark: SparkSession) -> SparkSession:
             "rtfilter.configure(builder) before getOrCreate(), or the entries of rtfilter.spark_conf(). If an earlier session of "
             "this process is still running, stop it first: getOrCreate() returns that one."
         )
-    if spark.conf.get("rtfilter.python", None) is None:
+    chosen = spark.conf.get("rtfilter.python", None) or spark.sparkContext.getConf().get("spark.rtfilter.python", None)
+    if chosen is None:
         spark.conf.set("rtfilter.python", own_interpreter())
     jvm.start_host(spark)
     return spark
@@ -97,6 +98,10 @@ def prune(df: DataFrame, **options: object) -> DataFrame:
     return pruned_frame
 
 
+@overload
+def pruned(function: Callable[P, DataFrame], /) -> Callable[P, DataFrame]: ...
+@overload
+def pruned(**options: object) -> Callable[[Callable[P, DataFrame]], Callable[P, DataFrame]]: ...
 def pruned(
     function: Callable[P, DataFrame] | None = None, /, **options: object
 ) -> Callable[P, DataFrame] | Callable[[Callable[P, DataFrame]], Callable[P, DataFrame]]:
@@ -112,8 +117,10 @@ def pruned(
         @functools.wraps(wrapped)
         def call(*args: P.args, **kwargs: P.kwargs) -> DataFrame:
             frame = wrapped(*args, **kwargs)
-            if not isinstance(frame, DataFrame):
-                raise RtFilterError(f"@rtfilter.pruned: {wrapped.__qualname__} returned {type(frame).__name__}, a DataFrame is needed.")
+            # Whoever has no type checker returns what they like.
+            if not isinstance(cast(object, frame), DataFrame):
+                got = type(frame).__name__
+                raise RtFilterError(f"@rtfilter.pruned: {wrapped.__qualname__} returned {got}, a DataFrame is needed.")
             return prune(frame, **options)
 
         return call

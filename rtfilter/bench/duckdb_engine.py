@@ -26,7 +26,7 @@ class DuckDbEngine:
             files = path / "*.parquet" if path.is_dir() else path
             con.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{quoted(files)}')")
 
-    def run(self, query: Query) -> Execution:
+    def run(self, query: Query, count_bytes: bool = False) -> Execution:
         """Plans and fetches the query. DuckDB counts neither rows scanned nor bytes read in a form to be held against Spark's.
 
         Raises:

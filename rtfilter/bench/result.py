@@ -69,7 +69,7 @@ def _entry(measured: Measurement) -> dict[str, Any]:
         "rows": measured.rows,
         "result_sha256": measured.result_sha256,
         "scan_rows": last.scan_rows,
-        "bytes_read": last.bytes_read,
+        "bytes_read": measured.bytes_read,
         "packs_total": last.packs_total,
         "packs_kept": last.packs_kept,
         "filters": [dict(candidate) for candidate in last.filters],
@@ -124,9 +124,7 @@ def require_writable(directory: Path) -> None:
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:
-        raise BenchError(
-            f"{directory} cannot be written: {error.strerror or error}. Name another directory with --out DIR."
-        ) from error
+        raise _cannot_write(directory, error) from error
 
 
 def _cannot_write(path: Path, error: OSError) -> BenchError:

@@ -29,9 +29,9 @@ class Execution:
 
 
 class Engine(Protocol):
-    """Runs a query in one mode."""
+    """Runs a query in one mode; with `count_bytes` it may do so more slowly, for the sake of `bytes_read`."""
 
-    def run(self, query: Query) -> Execution: ...
+    def run(self, query: Query, count_bytes: bool = False) -> Execution: ...
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,15 @@ class Step:
     number: int
     measured: bool
 
+    @property
+    def counts_bytes(self) -> bool:
+        """Bytes are counted in the first warm-up run, so that no measured run is slowed down by it."""
+        return not self.measured and self.number == 0
+
 
 @dataclass(frozen=True)
 class Measurement:
-    """All measured runs of one query in one mode. `agrees`: every run gave the judge's result."""
+    """All measured runs of one query in one mode. `agrees`: each gave the judge's result; `bytes_read`: None without warm-up."""
 
     query: Query
     mode: str
@@ -56,6 +61,7 @@ class Measurement:
     agrees: bool
     sample: tuple[Row, ...]
     last: Execution
+    bytes_read: int | None = None
 
     @property
     def median_ms(self) -> float:
@@ -88,16 +94,21 @@ def run_interleaved(
     measurements: list[Measurement] = []
     for query in queries:
         by_mode: dict[str, list[Execution]] = {mode: [] for mode in engines}
+        bytes_by_mode: dict[str, int | None] = {}
         for step in steps([query], tuple(engines), runs, warmup):
-            execution = engines[step.mode].run(query)
+            execution = engines[step.mode].run(query, step.counts_bytes)
             on_step(step, execution)
+            if step.counts_bytes:
+                bytes_by_mode[step.mode] = execution.bytes_read
             if step.measured:
                 by_mode[step.mode].append(execution)
-        measurements += _measurements(query, by_mode)
+        measurements += _measurements(query, by_mode, bytes_by_mode)
     return measurements
 
 
-def _measurements(query: Query, by_mode: Mapping[str, Sequence[Execution]]) -> Iterator[Measurement]:
+def _measurements(
+    query: Query, by_mode: Mapping[str, Sequence[Execution]], bytes_by_mode: Mapping[str, int | None]
+) -> Iterator[Measurement]:
     expected = by_mode[judge_of(tuple(by_mode))][0].rows
     expected_sha256 = result_sha256(expected)
     for mode, executions in by_mode.items():
@@ -113,4 +124,5 @@ def _measurements(query: Query, by_mode: Mapping[str, Sequence[Execution]]) -> I
             agrees=wrong is None,
             sample=tuple(shown.rows[:3]),
             last=executions[-1],
+            bytes_read=bytes_by_mode.get(mode),
         )

@@ -26,10 +26,13 @@ def start_session(
     Raises:
         JavaNotFoundError, UnsupportedSparkError, JarBuildError: the bridge cannot be made ready.
     """
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
     from rtfilter.session import configure
 
+    # It prints every query error with its whole JVM stack as one line of JSON, beside the error that is raised.
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     builder = (
         SparkSession.builder.appName(name)
         .master(master)

@@ -10,12 +10,17 @@ from rtfilter.bench.result import Result
 from rtfilter.bench.run import Measurement
 
 
+def result_title(result: Result) -> str:
+    """The line above the table."""
+    settings = result.settings
+    return f"{settings.suite}, scale factor {settings.sf:g}, {settings.layout}, median of {settings.runs} ± half the spread"
+
+
 def result_table(result: Result) -> Table:
-    """Median ms ± half the spread per mode, off/mode ratios, and the packs that were read where a mode counted them."""
+    """Median ms per mode, off/mode ratios, and the packs that were read where a mode counted them."""
     settings = result.settings
     ratio_modes = [mode for mode in settings.modes if mode not in (OFF, DUCKDB)] if OFF in settings.modes else []
-    title = f"{settings.suite}, scale factor {settings.sf:g}, {settings.layout}, median of {settings.runs}"
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("query", no_wrap=True)
     for mode in settings.modes:
         table.add_column(f"{mode}\nms", justify="right", no_wrap=True)

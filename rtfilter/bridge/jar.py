@@ -119,14 +119,16 @@ def build_jar(out: Path) -> Path:
 def _compile_into(spark: SparkInstall, out: Path) -> None:
     java = find_java()
     with tempfile.TemporaryDirectory(prefix="rtfilter-jar-") as folder:
-        command = [str(java.launcher), "-cp", str(spark.home / "jars" / "*"), "scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", folder]
+        command = [str(java.launcher), "-cp", str(spark.home / "jars" / "*"), "scala.tools.nsc.Main", "-usejavacp", "-nowarn"]
+        command += ["-d", folder]
         command += [str(source) for source in source_files(spark)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_WAIT_S)
         except (OSError, subprocess.TimeoutExpired) as e:
             raise JarBuildError(f"the Scala compiler of {spark.home} did not finish: {e}.") from e
         if done.returncode != 0:
-            raise JarBuildError(f"the Scala compiler of {spark.home} refused the bridge's sources:\n{(done.stdout + done.stderr)[-4000:]}")
+            said = (done.stdout + done.stderr)[-4000:]
+            raise JarBuildError(f"the Scala compiler of {spark.home} refused the bridge's sources:\n{said}")
         _pack(Path(folder), out)
 
 

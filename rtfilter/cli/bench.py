@@ -113,7 +113,7 @@ def _print(result: Result, plan: Plan, as_json: bool) -> None:
     from rich.console import Console
 
     from rtfilter.bench.modes import judge_of
-    from rtfilter.bench.table import result_table
+    from rtfilter.bench.table import result_table, result_title
 
     if as_json:
         print_json(result.to_dict())
@@ -121,6 +121,7 @@ def _print(result: Result, plan: Plan, as_json: bool) -> None:
         table = result_table(result)
         # Figures cut off by a narrow terminal, or by the 80 columns that a log file has, would be no figures.
         console = Console(width=max(Console().width, Console(width=WIDEST_TABLE).measure(table).maximum))
+        console.print(result_title(result), markup=False, highlight=False)
         console.print(table)
         console.print(f"{plan.out / 'report.html'}\n{plan.out / 'result.json'}", markup=False, highlight=False, soft_wrap=True)
     judge = judge_of(result.settings.modes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import PROTOCOL, Frame, read_frame, write_frame
@@ -18,6 +18,8 @@ class HostClient:
         self._process = subprocess.Popen(
             [python, "-m", "rtfilter.host"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
         )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._requests, self._answers = cast(BinaryIO, self._process.stdin), cast(BinaryIO, self._process.stdout)
         self._next = 0
 
     def ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
@@ -27,10 +29,9 @@ class HostClient:
             ProtocolError: the host ended without an answer; its last words are in the text.
         """
         self._next += 1
-        assert self._process.stdin is not None and self._process.stdout is not None
         try:
-            write_frame(self._process.stdin, {"id": self._next, "op": op, **fields}, body)
-            answer = read_frame(self._process.stdout)
+            write_frame(self._requests, {"id": self._next, "op": op, **fields}, body)
+            answer = read_frame(self._answers)
         except OSError as e:
             raise ProtocolError(f"the planner host is gone: {e}. {self._last_words()}") from e
         if answer is None:
@@ -39,8 +40,7 @@ class HostClient:
 
     def close(self) -> int:
         """Ends the host by ending its input; returns its exit status."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self._requests.close()
         try:
             return self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
@@ -62,7 +62,8 @@ def ping(python: str) -> dict[str, Any]:
     try:
         client = HostClient(python)
     except OSError as e:
-        raise ProtocolError(f"the interpreter {python!r} can't be started ({e}); set rtfilter.python to one that has rtfilter.") from e
+        way_out = "set rtfilter.python to one that has rtfilter"
+        raise ProtocolError(f"the interpreter {python!r} can't be started ({e}); {way_out}.") from e
     try:
         answer = client.ask("hello", protocol=PROTOCOL).json
     finally:

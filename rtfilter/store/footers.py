@@ -154,8 +154,8 @@ def parse_footer_tail(tail: bytes, columns: Iterable[str]) -> FileStats | Footer
 
 def _file_stats(metadata: Any, wanted: list[str]) -> FileStats | FooterProblem:
     packs = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    starts = np.array([_starting_position(pack.column(0)) for pack in packs], dtype=np.int64)
-    if len(np.unique(starts)) != len(starts):
+    starts = [_starting_position(pack.column(0)) for pack in packs]
+    if len(set(starts)) != len(starts):
         # The bridge tells packs apart by their start.
         return FooterProblem("two row groups start at the same byte")
     rows = np.array([pack.num_rows for pack in packs], dtype=np.int64)
@@ -167,7 +167,7 @@ def _file_stats(metadata: Any, wanted: list[str]) -> FileStats | FooterProblem:
         )
         for name, matching in found.items()
     }
-    return FileStats(starts, rows, columns)
+    return FileStats(np.array(starts, dtype=np.int64), rows, columns)
 
 
 def _starting_position(first_column: Any) -> int:

@@ -32,7 +32,8 @@ from rtfilter.store.verdicts import might_match
 DEFAULT_CACHE_BYTES = 256 << 20
 MOST_LISTS = 64
 MOST_LISTED_FILES = 1_000_000
-READER_THREADS = 8
+# Opening a file waits for a disk, taking a footer apart holds Python's lock: more threads only wait for each other.
+READER_THREADS = 4
 # Longest time that a footer asked of the bridge counts as being under way.
 BRIDGE_ANSWERS_WITHIN_S = 30.0
 # Few files are read one by one, many in groups: a task costs as much as a small footer.
@@ -153,6 +154,12 @@ class FooterStore:
         with self._lock:
             self._cache_bytes = cache_bytes
             self._shrink(None)
+
+    @property
+    def used_bytes(self) -> int:
+        """Memory that statistics take, of single files and laid out."""
+        with self._lock:
+            return self._cache.used_bytes + sum(files.memory_bytes for files in self._lists.values())
 
     # File lists
 

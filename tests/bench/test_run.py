@@ -20,9 +20,9 @@ class Recorder:
     def __init__(self, mode: str, calls: list[tuple[str, str]], ms: list[float], rows: list[list[tuple[object, ...]]]) -> None:
         self.mode, self.calls, self.ms, self.rows = mode, calls, iter(ms), iter(rows)
 
-    def run(self, query: Query) -> Execution:
+    def run(self, query: Query, count_bytes: bool = False) -> Execution:
         self.calls.append((query.id, self.mode))
-        return Execution(next(self.ms), next(self.rows))
+        return Execution(next(self.ms), next(self.rows), bytes_read=7 if count_bytes else None)
 
 
 def test_modes_are_interleaved_and_take_turns_to_go_first() -> None:
@@ -38,7 +38,13 @@ def test_warm_up_comes_first_for_each_query_and_is_not_measured() -> None:
     (measured,) = run_interleaved([ONE], {"off": engine}, runs=3, warmup=1)
     assert measured.ms == (1.0, 3.0, 2.0)
     assert (measured.median_ms, measured.spread) == (2.0, 1.0)
-    assert len(calls) == 4
+    assert len(calls) == 4 and measured.bytes_read == 7
+
+
+def test_bytes_are_not_counted_in_measured_runs() -> None:
+    calls: list[tuple[str, str]] = []
+    (measured,) = run_interleaved([ONE], {"off": Recorder("off", calls, [1.0], [[(1,)]])}, runs=1, warmup=0)
+    assert measured.bytes_read is None
 
 
 def test_one_wrong_run_is_a_mismatch_with_the_judge() -> None:

@@ -219,5 +219,5 @@ def test_a_large_plan_is_planned_in_well_under_a_millisecond_per_thirty_nodes() 
         answer = plan_filters(parse_snapshot(nodes), PlanSettings("d1"))
         best_s = min(best_s, time.perf_counter() - started)
     assert len(answer.placeholders) == 60
-    # Measured at about a third of this; a loaded machine must not fail the test.
+    # Measured at a fifth of this; a loaded machine must not fail the test.
     assert best_s < 0.040

@@ -18,6 +18,7 @@ from tests.planner.plans import (
     exchange,
     fact_with,
     join,
+    nodes_of,
     only_candidate,
     other,
     project,
@@ -35,14 +36,8 @@ def placed_on(root: Raw) -> tuple[str, int]:
     """Table and expression id of the one placeholder of the top join, which must be there."""
     answer = answer_to(root)
     (placeholder,) = [each for each in answer.placeholders if each.join == 0]
-    scan_node = _nodes(root)[placeholder.scan]
+    scan_node = nodes_of(root)[placeholder.scan]
     return scan_node["table"], placeholder.column
-
-
-def _nodes(root: Raw) -> list[Raw]:
-    from tests.planner.plans import nodes_of
-
-    return nodes_of(root)
 
 
 def refused(root: Raw) -> Candidate:
@@ -112,8 +107,8 @@ class TestPasses:
         copy = scan("copy", column(1, "f_key"), column(2, "f_amount", "bigint"))
         root = other("Union", fact_with(FACT), fact_with(copy), output=[1])
         placed = answer_to(root).placeholders
-        assert [_nodes(root)[each.scan]["table"] for each in placed] == ["fact", "copy"]
-        assert [_nodes(root)[each.join]["kind"] for each in placed] == ["broadcast_hash_join"] * 2
+        assert [nodes_of(root)[each.scan]["table"] for each in placed] == ["fact", "copy"]
+        assert [nodes_of(root)[each.join]["kind"] for each in placed] == ["broadcast_hash_join"] * 2
 
 
 class TestStops:

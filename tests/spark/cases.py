@@ -93,7 +93,8 @@ class OnOffDuckDB:
             self.add(name, path)
 
     def add(self, name: str, path: Path) -> None:
-        self.duck.execute(f"create or replace view {name} as select * from read_parquet('{path}/**/*.parquet', hive_partitioning=true)")
+        files = f"read_parquet('{path}/**/*.parquet', hive_partitioning=true)"
+        self.duck.execute(f"create or replace view {name} as select * from {files}")
 
     def __call__(self, sql: str, *, rejects: bool, rows: bool = True, duck_sql: str | None = None) -> Checked:
         """`rejects`: whether the filters must (or must not) reject packs; `rows`: whether rows must come back."""

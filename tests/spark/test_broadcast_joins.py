@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from tests.spark.cases import FACT_ROWS, PACK_ROWS, OnOffDuckDB
 from pyspark.sql import SparkSession
 
 import rtfilter
+from rtfilter.bridge import jvm
+from tests.spark.cases import FACT_ROWS, PACK_ROWS, OnOffDuckDB
 
 PACKS = FACT_ROWS // PACK_ROWS
 
@@ -85,7 +88,8 @@ def test_unclustered_key_rejects_nothing_and_the_scan_is_left_alone(check: OnOff
 def test_two_filters_on_one_scan_intersect(check: OnOffDuckDB) -> None:
     sql = (
         "select count(*), sum(v) from fact join dim a on k = a.id join dim b on fact.d = b.day "
-        "where a.id between 100 and 900 and a.name like 'n%' and b.id between 800 and 1500 and b.name like 'n%' and b.grp >= 0 and a.grp >= 0"
+        "where a.id between 100 and 900 and a.name like 'n%' and b.id between 800 and 1500 "
+        "and b.name like 'n%' and b.grp >= 0 and a.grp >= 0"
     )
     got = check(sql, rejects=True)
     (fact,) = [scan for scan in got.scans if scan["table"] == "fact"]
@@ -103,8 +107,10 @@ def test_two_filters_on_one_scan_intersect(check: OnOffDuckDB) -> None:
         "where name = 'n10' group by k",
         "with few as (select id from dim where name in ('n8', 'n88')) "
         "select 'a', sum(v) from fact join few on k = id union all select 'b', count(*) from fact join few on k = id",
-        "select name, total from (select k, sum(v) as total from fact group by k) f join dim on f.k = id where name in ('n1', 'n2')",
-        "select * from (select k, v, row_number() over (order by v) as n from fact) f join dim on f.k = id where name = 'n3' and n < 99",
+        "select name, total from (select k, sum(v) as total from fact group by k) f join dim on f.k = id "
+        "where name in ('n1', 'n2')",
+        "select * from (select k, v, row_number() over (order by v) as n from fact) f join dim on f.k = id "
+        "where name = 'n3' and n < 99",
         "select count(*) from (select k from fact order by v limit 100) f join dim on f.k = id where name = 'n4'",
     ],
 )
@@ -113,8 +119,6 @@ def test_other_query_shapes_agree(check: OnOffDuckDB, sql: str) -> None:
     check.spark.conf.set("rtfilter.enabled", True)
     frame = on(sql)
     frame.collect()
-    from rtfilter.bridge import jvm
-
     rejected = any(scan["narrowed"] and scan["packs_read"] < scan["packs_total"] for scan in jvm.scan_metrics(frame))
     check(sql, rejects=rejected)
 
@@ -127,11 +131,12 @@ def test_chain_of_dimensions_filters_the_fact_through_the_lower_joins(check: OnO
     check(sql, rejects=True)
 
 
-def test_partition_column_as_key_is_left_to_spark(check: OnOffDuckDB, tmp_path, spark: SparkSession) -> None:
+def test_partition_column_as_key_is_left_to_spark(check: OnOffDuckDB, tmp_path: Path, spark: SparkSession) -> None:
     spark.sql("select *, k % 5 as p from fact").write.partitionBy("p").parquet(str(tmp_path / "parted"))
     spark.read.parquet(str(tmp_path / "parted")).createOrReplaceTempView("parted")
     check.add("parted", tmp_path / "parted")
     check("select count(*), sum(v) from parted join dim on p = id where name = 'n3'", rejects=False)
     assert "PARTITION_COLUMN" in str(rtfilter.why_not(spark.sql("select v from parted join dim on p = id where name = 'n3'")))
     # Dynamic partition pruning and a runtime filter on the same scan.
-    check("select count(*), sum(v) from parted join dim on p = grp join dim b on k = b.id where dim.name = 'n3' and b.name = 'n8'", rejects=True)
+    both = "from parted join dim on p = grp join dim b on k = b.id where dim.name = 'n3' and b.name = 'n8'"
+    check(f"select count(*), sum(v) {both}", rejects=True)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark.cases import OnOffDuckDB, collected, fact_table, write_files
 from pyspark.sql import SparkSession
 
 import rtfilter
 from rtfilter.bridge import jvm
+from tests.spark.cases import OnOffDuckDB, collected, fact_table, write_files
 
 SQL = "select count(*), sum(v) from growing join dim on k = id where name in ('n5', 'n2000')"
 
@@ -157,7 +157,7 @@ def test_exchange_reuse_survives(spark: SparkSession) -> None:
         frame = spark.sql(sql)
         rows = collected(frame)
         jobs[on] = (rows, len(spark.sparkContext.statusTracker().getJobIdsForGroup(group)))
-    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    spark.sparkContext.setJobGroup("none", "none")
     assert any(scan["narrowed"] for scan in jvm.scan_metrics(frame))
     assert jobs[True] == jobs[False]
     assert "ReusedExchange" in frame._jdf.queryExecution().executedPlan().toString()

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark.cases import collected, write_files
 from pyspark.sql import SparkSession
 
 from rtfilter.bridge import jvm
+from tests.spark.cases import collected, write_files
 
 ROWS = 4_000
 PACK_ROWS = 100
 
-READER_SETTINGS = [
+Settings = dict[str, str]
+READER_SETTINGS: list[Settings] = [
     {},
     {"spark.sql.parquet.enableVectorizedReader": "false"},
     {"spark.sql.parquet.enableVectorizedReader": "false", "spark.sql.parquet.recordLevelFilter.enabled": "true"},
@@ -31,7 +33,7 @@ READER_SETTINGS = [
 ]
 
 
-def on_equals_off(spark: SparkSession, sql: str, *, narrowed: bool = True) -> list[tuple]:
+def on_equals_off(spark: SparkSession, sql: str, *, narrowed: bool = True) -> list[tuple[Any, ...]]:
     spark.conf.set("rtfilter.enabled", False)
     off = collected(spark.sql(sql))
     spark.conf.set("rtfilter.enabled", True)
@@ -42,15 +44,6 @@ def on_equals_off(spark: SparkSession, sql: str, *, narrowed: bool = True) -> li
     scans = jvm.scan_metrics(frame)
     assert any(scan["narrowed"] and scan["packs_read"] < scan["packs_total"] for scan in scans) == narrowed, scans
     return on
-
-
-@pytest.fixture
-def apply(spark: SparkSession):
-    def set_all(settings: dict[str, str]) -> None:
-        for key, value in settings.items():
-            spark.conf.set(key, value)
-
-    return set_all
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +69,29 @@ def everything(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
     return folder
 
 
-@pytest.mark.parametrize("settings", READER_SETTINGS, ids=lambda s: ",".join(f"{k.rsplit('.', 1)[1]}={v}" for k, v in s.items()) or "defaults")
+def settings_id(settings: Settings) -> str:
+    return ",".join(f"{key.rsplit('.', 1)[1]}={value}" for key, value in settings.items()) or "defaults"
+
+
+@pytest.mark.parametrize("settings", READER_SETTINGS, ids=settings_id)
 @pytest.mark.parametrize(
-    "columns", ["k, v, t96, ntz, d, dec, s, p", "k, nested, p", "k, nested.x, nested.y[0], p", "p, v", "v, _metadata.file_name, _metadata.row_index"]
+    "columns",
+    [
+        "k, v, t96, ntz, d, dec, s, p",
+        "k, nested, p",
+        "k, nested.x, nested.y[0], p",
+        "p, v",
+        "v, everything._metadata.file_name, everything._metadata.row_index",
+    ],
 )
-def test_every_column_form_under_every_reader_setting(spark: SparkSession, everything: Path, apply, settings: dict[str, str], columns: str) -> None:
-    apply(settings)
-    spark.read.parquet(str(everything)).createOrReplaceTempView("everything")
-    rows = on_equals_off(spark, f"select {columns} from everything join dim on k = id where name in ('n3', 'n500', 'n501') and v > 13")
-    assert len(rows) == 8
+def test_every_column_form_under_every_reader_setting(
+    spark: SparkSession, everything: Path, settings: Settings, columns: str
+) -> None:
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    joined = f"from parquet.`{everything}` as everything join dim on k = id"
+    rows = on_equals_off(spark, f"select {columns} {joined} where name in ('n3', 'n500', 'n501') and v > 13")
+    assert len(rows) == 10
 
 
 def test_bucketed_tables_keep_their_buckets(spark: SparkSession) -> None:
@@ -125,7 +132,8 @@ def test_column_defaults_of_files_that_lack_the_column(spark: SparkSession) -> N
         spark.sql("insert into late select id from range(1000)")
         spark.sql("alter table late add column k int default 7")
         spark.sql("insert into late select id, cast(id as int) from range(1000, 3000, 1, 2)")
-        rows = on_equals_off(spark, "select count(*), min(k) from late join dim on k = id where name in ('n7', 'n2999')")
+        sql = "select /*+ BROADCAST(dim) */ count(*), min(k) from late join dim on k = id where name in ('n7', 'n2999')"
+        rows = on_equals_off(spark, sql)
         assert rows == [(1001, 7)]
     finally:
         spark.sql("drop table late")
@@ -140,7 +148,7 @@ def test_dates_before_the_gregorian_calendar(spark: SparkSession, tmp_path: Path
     spark.sql(
         "select date_add(date'1500-01-01', id * 100) as day, name from dim where id in (0, 1, 250, 301, 1700) and name like 'n%'"
     ).createOrReplaceTempView("days")
-    rows = on_equals_off(spark, "select v from old join days on d = day")
+    rows = on_equals_off(spark, "select /*+ BROADCAST(days) */ v from old join days on d = day")
     assert rows == [(0,), (1,), (1700,), (250,), (301,)]
 
 
@@ -158,7 +166,10 @@ def test_unsigned_and_annotated_columns(spark: SparkSession, tmp_path: Path) -> 
         pq.write_table(table, tmp_path / f"{kind}.parquet", row_group_size=PACK_ROWS)
         spark.read.parquet(str(tmp_path / f"{kind}.parquet")).createOrReplaceTempView("typed")
         wanted = "4294967295 - id" if kind == pa.uint32() else "id"
-        sql = f"select v from typed join (select {wanted} as w, name from dim) x on k = w where name in ('n7', 'n8')"
+        sql = (
+            f"select /*+ BROADCAST(x) */ v from typed join (select {wanted} as w, name from dim) x on k = w "
+            "where name in ('n7', 'n8')"
+        )
         assert on_equals_off(spark, sql)
 
 
@@ -167,7 +178,8 @@ def test_pages_inside_a_kept_pack_are_pruned(spark: SparkSession, tmp_path: Path
     keys = np.arange(100_000)
     table = pa.table({"k": pa.array(keys, pa.int32()), "v": pa.array(keys)})
     for name in ("a", "b"):
-        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=50_000, data_page_size=1024, write_page_index=True, use_dictionary=False)
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(table, path, row_group_size=50_000, data_page_size=1024, write_page_index=True, use_dictionary=False)
     spark.read.parquet(str(tmp_path)).createOrReplaceTempView("paged")
     spark.conf.set("rtfilter.enabled", True)
     frame = spark.sql("select v from paged join dim on k = id where name = 'n77'")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,9 @@ def gone_within(pid: int, seconds: float) -> bool:
 
 
 @pytest.fixture
-def driver():
-    process = subprocess.Popen([sys.executable, "-c", DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+def driver() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", DRIVER]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
     yield process
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()

@@ -83,7 +83,6 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val cause = e match { case _: Refused | _: HostUnavailable => None; case other => Some(other) }
     val text = s"${Option(e.getMessage).getOrElse(e.toString)} The query runs as Spark planned it."
     layer.warnOnce(text, cause)
-    QueryLog.warned(layer, text)
     val failed = scans.flatMap(RuntimeFilter.in).map(f => Json.obj("id" -> f.id, "decision" -> "failed", "reason" -> "PLANNER_FAILED", "detail" -> text))
     QueryLog.filled(layer, decisionIds(scans), Json.obj("error" -> text, "filters" -> failed), Nil)
     plan.transformUp { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => FillFilters.asPlanned(scan) }

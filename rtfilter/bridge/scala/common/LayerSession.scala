@@ -2,6 +2,7 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import java.util.concurrent.ConcurrentHashMap
+import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.SQLExecution
@@ -35,6 +36,8 @@ final class LayerSession(val session: SparkSession) extends Logging {
     own.get("rtfilter.planner.timeoutMs").orElse(host.default("rtfilter.planner.timeoutMs")).flatMap(_.toLongOption).filter(_ > 0).getOrElse(2000L)
 
   def executionId: Option[Long] = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).map(_.toLong)
+
+  def description: Option[String] = Option(session.sparkContext.getLocalProperty(SparkContext.SPARK_JOB_DESCRIPTION))
 
   /** One warning for each text and session. */
   def warnOnce(text: String, cause: Option[Throwable] = None): Unit =

@@ -25,7 +25,8 @@ class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
     val answer = layer.ask("plan", Seq("decision" -> id, "nodes" -> Snapshot.nodes(root))).json
     val placements = Json.items(answer, "placeholders").map(Placement(_))
     val placed = if (placements.isEmpty) plan else rewrite(root, placements)
-    val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"))
+    val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"),
+      "placeholders" -> answer.get("placeholders"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     QueryLog.planned(layer, id, decision)
     placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }
@@ -55,8 +56,9 @@ class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
     val cause = e match { case _: Refused | _: HostUnavailable => None; case other => Some(other) }
     val text = s"${Option(e.getMessage).getOrElse(e.toString)} The query runs as Spark planned it."
     layer.warnOnce(text, cause)
-    QueryLog.warned(layer, text)
-    plan.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(Json.obj("candidates" -> Nil, "error" -> text)))
+    val decision = Json.obj("candidates" -> Nil, "error" -> text)
+    QueryLog.planned(layer, PlaceFilters.nextDecision(), decision)
+    plan.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     plan
   }
 }

@@ -9,19 +9,17 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 /** What the layer did in one execution; `report.py` makes a report of it. */
-final class QueryRecord(val execution: Long, val session: String, logPath: String) {
+final class QueryRecord(val execution: Long, val session: String, description: Option[String], logPath: String) {
   private val decisions = mutable.LinkedHashMap.empty[String, ObjectNode]
   private val fills = mutable.ArrayBuffer.empty[ObjectNode]
   private val scans = mutable.ArrayBuffer.empty[FileSourceScanExec]
-  private val warnings = mutable.LinkedHashSet.empty[String]
 
   def decided(id: String, decision: ObjectNode): Unit = synchronized { decisions.getOrElseUpdate(id, decision); () }
   def filled(fill: ObjectNode, narrowed: Seq[FileSourceScanExec]): Unit = synchronized { fills += fill; scans ++= narrowed; () }
-  def warned(text: String): Unit = synchronized { warnings += text; () }
 
   def toJson: ObjectNode = synchronized {
-    Json.obj("execution" -> execution, "session" -> session, "decisions" -> decisions.values, "fills" -> fills,
-      "scans" -> scans.map(ScanMetrics.of), "warnings" -> warnings)
+    Json.obj("execution" -> execution, "session" -> session, "description" -> description, "decisions" -> decisions.values, "fills" -> fills,
+      "scans" -> scans.map(ScanMetrics.of))
   }
 
   def appendToLog(): Unit = if (logPath.nonEmpty)
@@ -47,8 +45,6 @@ object QueryLog extends Logging {
     }
   }
 
-  def warned(layer: LayerSession, text: String): Unit = synchronized(record(layer).foreach(_.warned(text)))
-
   def finished(execution: Long): Unit = {
     val record = synchronized(records.get(execution))
     try record.foreach(_.appendToLog())
@@ -58,7 +54,7 @@ object QueryLog extends Logging {
   def last(sessions: Set[String]): Option[QueryRecord] = synchronized(records.values.toSeq.reverseIterator.find(r => sessions(r.session)))
 
   private def record(layer: LayerSession): Option[QueryRecord] = layer.executionId.map { id =>
-    val found = records.getOrElseUpdate(id, new QueryRecord(id, layer.id,
+    val found = records.getOrElseUpdate(id, new QueryRecord(id, layer.id, layer.description,
       layer.session.sessionState.conf.getConfString("rtfilter.log.path", "")))
     trim(records)
     found

@@ -16,7 +16,6 @@ from rtfilter.errors import BenchError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-LISTENER_WAIT_MS = 10_000
 VECTORED_IO = "parquet.hadoop.vectored.io.enabled"
 
 
@@ -73,7 +72,7 @@ class SparkEngine:
             self._spark.conf.set(key, value)
 
     def _counted(self, ms: float, rows: list[tuple[object, ...]], frame: DataFrame, job_group: str | None) -> Execution:
-        from rtfilter.bridge.jvm import scan_metrics
+        from rtfilter.bridge.jvm import bytes_read, scan_metrics
 
         scans = scan_metrics(frame)
         filters = self._filters_of_this_run()
@@ -118,13 +117,3 @@ def packs_read(scans: Sequence[Mapping[str, Any]], filters: Sequence[Mapping[str
         known[table] = max(known.get(table, 0), int(candidate.get("packs_total") or 0))
     untouched = sum(known.values())
     return (untouched, untouched) if untouched else (None, None)
-
-
-def bytes_read(spark: SparkSession, job_group: str) -> int:
-    """The input bytes of all stages of a job group, from Spark's status store once its listeners have caught up."""
-    context = spark.sparkContext._jsc.sc()
-    context.listenerBus().waitUntilEmpty(LISTENER_WAIT_MS)
-    tracker, store = spark.sparkContext.statusTracker(), context.statusStore()
-    jobs = [job for number in tracker.getJobIdsForGroup(job_group) if (job := tracker.getJobInfo(number)) is not None]
-    stages = {int(stage) for job in jobs for stage in job.stageIds}
-    return sum(int(store.lastStageAttempt(stage).inputBytes()) for stage in stages)

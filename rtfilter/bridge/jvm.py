@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rtfilter.errors import NotConfiguredError
 
 EXTENSION = "org.apache.spark.sql.execution.rtfilter.RtFilterExtension"
+LISTENER_WAIT_MS = 10_000
 NOT_CLASSIC = (
     "rtfilter needs a classic SparkSession: this one is a Spark Connect client. Configure the server with "
     "rtfilter.spark_conf() and set rtfilter.enabled in the client's session."
@@ -85,3 +86,13 @@ def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:
         clone.conf.set(key, value)
     dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
     return DataFrame(dataset.ofRows(clone._jsparkSession, df._jdf.logicalPlan()), clone)
+
+
+def bytes_read(spark: SparkSession, job_group: str) -> int:
+    """The input bytes of all stages of a job group, from Spark's status store once its listeners have caught up."""
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty(LISTENER_WAIT_MS)
+    tracker, store = spark.sparkContext.statusTracker(), context.statusStore()
+    jobs = [job for number in tracker.getJobIdsForGroup(job_group) if (job := tracker.getJobInfo(number)) is not None]
+    stages = {int(stage) for job in jobs for stage in job.stageIds}
+    return sum(int(store.lastStageAttempt(stage).inputBytes()) for stage in stages)

@@ -209,3 +209,28 @@ def test_query_log_gets_a_line_of_json_per_query(spark: SparkSession, tmp_path: 
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert len(lines) == 2
     assert lines[0]["fills"][0]["filters"][0]["decision"] == "applied"
+
+
+def test_verify_runs_the_query_both_ways(spark: SparkSession) -> None:
+    spark.conf.set("rtfilter.enabled", True)
+    spark.conf.set("rtfilter.verify", True)
+    spark.sparkContext.setJobGroup("verify", "verify")
+    frame = spark.sql(SQL)
+    assert len(frame.collect()) == 20
+    assert narrowed(frame)
+    jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup("verify"))
+    spark.conf.set("rtfilter.verify", False)
+    spark.sparkContext.setJobGroup("plain", "plain")
+    spark.sql(SQL).collect()
+    plain = len(spark.sparkContext.statusTracker().getJobIdsForGroup("plain"))
+    spark.sparkContext.setJobGroup("none", "none")
+    assert jobs == 3 * plain
+
+
+def test_verify_fails_a_query_whose_rows_differ(spark: SparkSession) -> None:
+    """What differs between the two runs here is the query itself: it is not deterministic."""
+    spark.conf.set("rtfilter.enabled", True)
+    spark.conf.set("rtfilter.verify", True)
+    frame = spark.sql("select fact.v, uuid() from fact join dim on k = id where name in ('n5', 'n7')")
+    with pytest.raises(Exception, match=r"rtfilter\.verify"):
+        frame.collect()

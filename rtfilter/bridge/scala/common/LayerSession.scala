@@ -14,6 +14,8 @@ final class LayerSession(val session: SparkSession) extends Logging {
   /** Anything but "false" is the planner's to judge: it refuses what is no boolean. */
   def enabled: Boolean = !conf.getConfString("rtfilter.enabled", "false").equalsIgnoreCase("false")
 
+  def verify: Boolean = conf.getConfString("rtfilter.verify", "false").equalsIgnoreCase("true")
+
   private def options: Map[String, String] = conf.getAllConfs.filter(_._1.startsWith("rtfilter."))
 
   def ask(op: String, fields: Seq[(String, Any)], body: Seq[Array[Byte]] = Nil, timeoutMs: Option[Long] = None): Answer = {

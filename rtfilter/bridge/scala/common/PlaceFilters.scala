@@ -16,7 +16,13 @@ class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
 
   override def apply(plan: SparkPlan): SparkPlan =
     if (!layer.enabled || !PlaceFilters.concerns(plan)) plan
-    else try place(plan) catch { case NonFatal(e) => leaveAlone(plan, e) }
+    else try {
+      if (Verification.wanted(layer, plan)) Verification.run(session, plan)
+      place(plan)
+    } catch {
+      case mismatch: ResultMismatch => throw mismatch
+      case NonFatal(e) => leaveAlone(plan, e)
+    }
 
   private def place(plan: SparkPlan): SparkPlan = {
     val started = System.nanoTime()

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetOptions}
 
@@ -10,6 +12,13 @@ object SparkVersion {
   def readsPlainParquet(relation: HadoopFsRelation): Boolean =
     relation.fileFormat.getClass == classOf[ParquetFileFormat] &&
       !new ParquetOptions(relation.options, relation.sparkSession.sessionState.conf).archiveFormatEnabled
+
+  /** A query in a clone of its session, with options set there and nowhere else. */
+  def queryInOwnSession(session: SparkSession, logical: LogicalPlan, options: Map[String, String]): QueryExecution = {
+    val own = session.asInstanceOf[classic.SparkSession].cloneSession()
+    options.foreach { case (key, value) => own.conf.set(key, value) }
+    classic.Dataset.ofRows(own, logical).queryExecution
+  }
 
   def sessionId(session: SparkSession): String = session.asInstanceOf[classic.SparkSession].sessionUUID
 }

@@ -144,7 +144,14 @@ OPTIONS: tuple[Option, ...] = (
         "Memory that the planner host may use for pack statistics read from footers.",
         _whole_number(0),
     ),
-    Option("rtfilter.verify", "boolean", False, "", "Runs every query with and without filters first, and fails it on a difference.", _boolean),
+    Option(
+        "rtfilter.verify",
+        "boolean",
+        False,
+        "",
+        "Runs every query with and without filters first, and fails it on a difference.",
+        _boolean,
+    ),
     Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text),
 )
 

@@ -10,16 +10,9 @@ import org.apache.spark.sql.types.StructType
 final class FilePacks(val starts: Array[Long], val kept: Array[Byte]) extends Serializable {
   val keptCount: Int = kept.count(_ != 0)
 
-  /** A row group that is not known is kept. */
-  def keeps(start: Long): Boolean = {
-    val i = Arrays.binarySearch(starts, start)
-    i < 0 || kept(i) != 0
-  }
-
-  /** Whether a kept row group has bytes in [from, until); errs on the side of yes. */
-  def anyKeptIn(from: Long, until: Long): Boolean = starts.indices.exists { i =>
-    kept(i) != 0 && starts(i) < until && (i + 1 == starts.length || starts(i + 1) > from)
-  }
+  /** The kept row groups that begin in [from, until): those that a split of these bytes reads. Each belongs to one split. */
+  def keptIn(from: Long, until: Long): Array[Long] =
+    starts.indices.iterator.filter(i => kept(i) != 0 && from <= starts(i) && starts(i) < until).map(starts(_)).toArray
 
   override def equals(other: Any): Boolean = other match {
     case that: FilePacks => Arrays.equals(starts, that.starts) && Arrays.equals(kept, that.kept)

@@ -10,7 +10,10 @@ import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.filter2.compat.FilterCompat
 import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
 import org.apache.parquet.hadoop.{ParquetFileReader, ParquetInputSplit, ParquetRecordReader}
-import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.hadoop.metadata.ParquetMetadata
+import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.io.SeekableInputStream
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -25,7 +28,6 @@ import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
-import scala.jdk.CollectionConverters._
 
 /**
  * Spark's Parquet format, reading only the row groups that a selection keeps, with the filters in the reader.
@@ -53,8 +55,10 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     val counter = packsRead
     file => sharedPacks.value.selection.files.get(file.toPath.toString) match {
       case None => whole(file)
-      case Some(packs) if !packs.anyKeptIn(file.start, file.start + file.length) => Iterator.empty
-      case Some(packs) => new PackFile(file, packs, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
+      case Some(packs) =>
+        val starts = packs.keptIn(file.start, file.start + file.length)
+        if (starts.isEmpty) Iterator.empty
+        else new PackFile(file, starts, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
     }
   }
 }
@@ -85,26 +89,36 @@ object ParquetSettings {
   }
 }
 
-/** One split of one file, read with a selection of its row groups. */
-final class PackFile(file: PartitionedFile, packs: FilePacks, predicates: Seq[KeyPredicate], read: ReadSettings, conf: Configuration,
+/** One split of one file, of which the row groups at `starts` (byte offsets) are read. */
+final class PackFile(file: PartitionedFile, starts: Array[Long], predicates: Seq[KeyPredicate], read: ReadSettings, conf: Configuration,
     packsRead: SQLMetric) {
   private val settings = read.parquet
   private val split = new FileSplit(file.toPath, file.start, file.length, Array.empty[String])
 
+  /** A file that is not what the planner saw (another length, row groups elsewhere) is read whole. */
   def rows(whole: PartitionedFile => Iterator[InternalRow]): Iterator[InternalRow] = {
-    val opened = ParquetFooterReader.openFileAndReadFooter(conf, file, true)
-    var handedOver = false
-    try {
-      val footer = opened.footer
-      val kept = footer.getBlocks.asScala.filter(block => packs.keeps(block.getStartingPos)).toSeq
-      if (kept.isEmpty) Iterator.empty
-      else if (settings.vectorized) {
-        val result = vectorized(opened, new ParquetMetadata(footer.getFileMetaData, new java.util.ArrayList(kept.asJava)))
-        handedOver = true
-        result
-      } else if (kept.size == footer.getBlocks.size) { packsRead.add(kept.size); whole(file) }
-      else rowBased(footer, kept)
-    } finally if (!handedOver) opened.inputStreamOpt.ifPresent(_.close())
+    val input = HadoopInputFile.fromPath(file.toPath, conf)
+    if (input.getLength != file.fileSize) whole(file)
+    else {
+      val stream = input.newStream()
+      var handedOver = false
+      try {
+        val footer = readFooter(input, stream)
+        if (footer.getBlocks.size != starts.length) whole(file)
+        else if (settings.vectorized) {
+          val result = vectorized(input, stream, footer)
+          handedOver = true
+          result
+        } else rowBased(footer)
+      } finally if (!handedOver) stream.close()
+    }
+  }
+
+  /** Of the footer, only what describes the wanted row groups is turned into objects. */
+  private def readFooter(input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata = {
+    val options = HadoopReadOptions.builder(conf, file.toPath).withMetadataFilter(ParquetMetadataConverter.offsets(starts: _*)).build()
+    val reader = ParquetFileReader.open(input, options, stream)
+    try { val footer = reader.getFooter; reader.detachFileInputStream(); footer } finally reader.close()
   }
 
   private def rebase(footer: ParquetMetadata): (RebaseDateTime.RebaseSpec, RebaseDateTime.RebaseSpec) = {
@@ -134,17 +148,17 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, predicates: Seq[Ke
   private def attempt(): TaskAttemptContextImpl =
     new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
 
-  private def vectorized(opened: OpenedParquetFooter, narrowed: ParquetMetadata): Iterator[InternalRow] = {
+  private def vectorized(input: HadoopInputFile, stream: SeekableInputStream, narrowed: ParquetMetadata): Iterator[InternalRow] = {
     val (datetime, int96) = rebase(narrowed)
     val reader = new PackReader(convertZone(narrowed), datetime, int96, settings.offHeap && TaskContext.get() != null, settings.batchRows)
     val rows = new RecordReaderIterator(reader)
     try {
-      reader.initialize(split, attempt(), Some(opened.inputFile), Some(opened.inputStream), Some(narrowed))
+      reader.initialize(split, attempt(), Some(input), Some(stream), Some(narrowed))
       val filter = (pushed(narrowed, datetime) ++ runtime(narrowed, datetime)).reduceOption(FilterApi.and)
       val blocks: Option[Int] = filter.map { predicate =>
         val options = HadoopReadOptions.builder(conf, file.toPath).withRange(file.start, file.start + file.length)
           .withRecordFilter(FilterCompat.get(predicate)).build()
-        reader.readThrough(new ParquetFileReader(opened.inputFile, narrowed, options, opened.inputStream))
+        reader.readThrough(new ParquetFileReader(input, narrowed, options, stream))
       }
       packsRead.add(blocks.getOrElse(narrowed.getBlocks.size).toLong)
       reader.initBatch(read.partitionSchema, file.partitionValues)
@@ -154,7 +168,7 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, predicates: Seq[Ke
   }
 
   /** parquet-java's row reader takes the offsets of the row groups to read; the filters stay at what Spark itself pushes. */
-  private def rowBased(footer: ParquetMetadata, kept: Seq[BlockMetaData]): Iterator[InternalRow] = {
+  private def rowBased(footer: ParquetMetadata): Iterator[InternalRow] = {
     val (datetime, int96) = rebase(footer)
     val context = attempt()
     val filter = pushed(footer, datetime)
@@ -167,9 +181,8 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, predicates: Seq[Ke
     val indexed: RecordReader[Void, InternalRow] = ParquetRowIndexUtil.addRowIndexToRecordReaderIfNeeded(reader, read.requiredSchema)
     val rows = new RecordReaderIterator[InternalRow](indexed)
     try {
-      val offsets = kept.map(_.getStartingPos).toArray
-      indexed.initialize(new ParquetInputSplit(file.toPath, file.start, file.start + file.length, file.length, Array.empty[String], offsets), context)
-      packsRead.add(kept.size)
+      indexed.initialize(new ParquetInputSplit(file.toPath, file.start, file.start + file.length, file.length, Array.empty[String], starts), context)
+      packsRead.add(starts.length)
       appendPartitionValues(rows)
     } catch { case e: Throwable => rows.close(); throw e }
   }

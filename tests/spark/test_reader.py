@@ -81,7 +81,8 @@ def settings_id(settings: Settings) -> str:
         "k, nested, p",
         "k, nested.x, nested.y[0], p",
         "p, v",
-        "v, everything._metadata.file_name, everything._metadata.row_index",
+        "v, everything._metadata.row_index",
+        "v, everything._metadata.file_name, everything._metadata.file_size, everything._metadata.row_index",
     ],
 )
 def test_every_column_form_under_every_reader_setting(

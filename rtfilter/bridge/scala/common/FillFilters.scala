@@ -40,7 +40,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
       }
       val record = Json.obj("ms" -> (asked - started) / 1e6, "collect_ms" -> (collected - started) / 1e6,
         "round_trip_ms" -> (asked - collected) / 1e6, "filters" -> filters)
-      QueryLog.filled(layer, decisionIds(scans), record, narrowed.map(_._2))
+      QueryLog.filled(layer, decisionIds(scans), record, narrowed.map(n => ScanMetrics(n._2)))
       replace(plan, narrowed)
     }
   }
@@ -119,11 +119,11 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
   def narrow(answer: Answer, verdict: ObjectNode, filters: Seq[ObjectNode], fillMs: Long): Option[NarrowedScan] =
     if (!verdict.path("apply").asBoolean(false)) None
     else {
-      val selection = PackSelection(perFile(answer, verdict))
+      val selection = PackSelection(perFile(answer, verdict), showsLengths = scan.fileConstantMetadataColumns.nonEmpty)
       val applied = keys.flatMap(k => filters.find(f => f.get("id").asText == k.placeholder.id && f.get("decision").asText == "applied").map(k -> _))
       val shown = applied.map { case (k, f) => k.placeholder.copy(state =
         s"${f.get("kind").asText} of ${f.get("keys").asLong} keys, ${f.get("packs_kept").asLong} of ${f.get("packs_total").asLong} packs") }
-      val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, selection.dropped.size, fillMs)
+      val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, selection.droppedFiles, fillMs)
       Some(NarrowedScan(scan, selection, applied.map { case (k, f) => predicate(k, f) }, shown, metrics))
     }
 
@@ -142,7 +142,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
     files.paths.indices.filter(counts(_) >= 0).map { i =>
       val order = (next until next + counts(i)).sortBy(starts(_))
       next += counts(i)
-      files.paths(i) -> new FilePacks(order.map(starts(_)).toArray, order.map(kept(_)).toArray)
+      files.paths(i) -> new FilePacks(order.map(starts(_)).toArray, order.map(kept(_)).toArray, files.sizes(i))
     }.toMap
   }
 }

@@ -4,18 +4,24 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import scala.jdk.CollectionConverters._
+
+/** A scan's metrics without the scan, whose pack selection may be large. */
+final case class ScanMetrics(table: String, narrowed: Boolean, placeholders: Seq[String], metrics: Map[String, SQLMetric]) {
+  def toJson: ObjectNode = {
+    val json = Json.obj("table" -> table, "narrowed" -> narrowed, "placeholders" -> placeholders)
+    metrics.foreach { case (name, metric) => Json.put(json, ScanMetrics.names.getOrElse(name, name), metric.value) }
+    json
+  }
+}
 
 object ScanMetrics {
   private val names = Map("packsTotal" -> "packs_total", "packsRead" -> "packs_read", "filesDropped" -> "files_dropped", "fillTime" -> "fill_ms")
 
-  def of(scan: FileSourceScanExec): ObjectNode = {
-    val json = Json.obj("table" -> Snapshot.tableName(scan), "narrowed" -> scan.isInstanceOf[NarrowedScan],
-      "placeholders" -> RuntimeFilter.in(scan).map(_.id))
-    scan.metrics.foreach { case (name, metric) => Json.put(json, names.getOrElse(name, name), metric.value) }
-    json
-  }
+  def apply(scan: FileSourceScanExec): ScanMetrics =
+    ScanMetrics(Snapshot.tableName(scan), scan.isInstanceOf[NarrowedScan], RuntimeFilter.in(scan).map(_.id), scan.metrics)
 }
 
 /** What Python asks of a session: reports, decisions of plans, metrics of executed plans. Answers are JSON texts. */
@@ -49,6 +55,6 @@ object Inspect extends AdaptiveSparkPlanHelper {
   /** Spark's own metrics of every file scan of an executed plan, subqueries and reused stages included once. */
   def scanMetrics(plan: SparkPlan): String = {
     val scans = collectWithSubqueries(plan) { case scan: FileSourceScanExec => scan }
-    Json.mapper.writeValueAsString(Json.array(scans.distinct.map(ScanMetrics.of)))
+    Json.mapper.writeValueAsString(Json.array(scans.distinct.map(ScanMetrics(_).toJson)))
   }
 }

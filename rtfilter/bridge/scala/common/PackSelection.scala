@@ -1,34 +1,57 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import java.util.Arrays
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, LocatedFileStatus, Path}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
 import org.apache.spark.sql.types.StructType
 
-/** The row groups of one file: byte offset of each, in file order, and whether it is kept. */
-final class FilePacks(val starts: Array[Long], val kept: Array[Byte]) extends Serializable {
+/**
+ * The row groups of one file of `bytes` bytes: byte offset of each, in file order, and whether it is kept.
+ *
+ * Spark makes tasks of a file by its length. When little of a file is left, most of its splits would be empty and the others unequal,
+ * so a narrowed scan lists the file with the length of what is kept (`keptBytes`), and a split is a part of that.
+ */
+final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes: Long) extends Serializable {
   val keptCount: Int = kept.count(_ != 0)
 
-  /** The kept row groups that begin in [from, until): those that a split of these bytes reads. Each belongs to one split. */
-  def keptIn(from: Long, until: Long): Array[Long] =
-    starts.indices.iterator.filter(i => kept(i) != 0 && from <= starts(i) && starts(i) < until).map(starts(_)).toArray
+  private def end(i: Int): Long = if (i + 1 < starts.length) starts(i + 1) else bytes
+
+  lazy val keptBytes: Long = starts.indices.iterator.filter(kept(_) != 0).map(i => math.max(1L, end(i) - starts(i))).sum
+
+  /** Offsets of the kept row groups that begin in [from, until) of the kept bytes, or else of the file. Each belongs to one split. */
+  def keptIn(from: Long, until: Long, ofKeptBytes: Boolean): Array[Long] = {
+    val found = Array.newBuilder[Long]
+    var keptBefore = 0L
+    starts.indices.foreach { i =>
+      if (kept(i) != 0) {
+        val at = if (ofKeptBytes) keptBefore else starts(i)
+        if (from <= at && at < until) found += starts(i)
+        keptBefore += math.max(1L, end(i) - starts(i))
+      }
+    }
+    found.result()
+  }
 
   override def equals(other: Any): Boolean = other match {
-    case that: FilePacks => Arrays.equals(starts, that.starts) && Arrays.equals(kept, that.kept)
+    case that: FilePacks => Arrays.equals(starts, that.starts) && Arrays.equals(kept, that.kept) && bytes == that.bytes
     case _ => false
   }
   override def hashCode: Int = 31 * Arrays.hashCode(starts) + Arrays.hashCode(kept)
 }
 
-/** What a narrowed scan reads of each file that the planner knows; other files are read whole. Equal by content. */
-final case class PackSelection(files: Map[String, FilePacks]) {
-  def dropped: Set[String] = files.collect { case (path, packs) if packs.keptCount == 0 => path }.toSet
+/**
+ * What a narrowed scan reads of each file that the planner knows; other files are read whole. Equal by content.
+ *
+ * `showsLengths`: the query asks for file sizes or blocks (`_metadata`), so files keep their own length.
+ */
+final case class PackSelection(files: Map[String, FilePacks], showsLengths: Boolean) {
+  def droppedFiles: Int = files.values.count(_.keptCount == 0)
   override lazy val hashCode: Int = files.hashCode
 }
 
-/** The scan's own file index without the files of which no row group survives. */
-final case class PrunedFileIndex(base: FileIndex, dropped: Set[String]) extends FileIndex {
+/** The scan's own file index without the files of which no row group survives; the others have the length of what is kept. */
+final case class PrunedFileIndex(base: FileIndex, selection: PackSelection) extends FileIndex {
   override def rootPaths: Seq[Path] = base.rootPaths
   override def inputFiles: Array[String] = base.inputFiles
   override def refresh(): Unit = base.refresh()
@@ -36,6 +59,20 @@ final case class PrunedFileIndex(base: FileIndex, dropped: Set[String]) extends 
   override def partitionSchema: StructType = base.partitionSchema
   override def metadataOpsTimeNs: Option[Long] = base.metadataOpsTimeNs
   override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    base.listFiles(partitionFilters, dataFilters).map(p => p.copy(files = p.files.filterNot(f => dropped.contains(f.getPath.toString))))
+    base.listFiles(partitionFilters, dataFilters).map(directory => directory.copy(files = directory.files.flatMap { file =>
+      selection.files.get(file.getPath.toString) match {
+        case None => Some(file)
+        case Some(packs) if packs.keptCount == 0 => None
+        case Some(_) if selection.showsLengths => Some(file)
+        case Some(packs) => Some(file.copy(fileStatus = PrunedFileIndex.withLength(file.fileStatus, packs.keptBytes)))
+      }
+    }))
   override def toString: String = base.toString
+}
+
+object PrunedFileIndex {
+  private def withLength(file: FileStatus, bytes: Long): FileStatus = file match {
+    case located: LocatedFileStatus => new LocatedFileStatus(withLength(new FileStatus(located), bytes), located.getBlockLocations)
+    case _ => new FileStatus(bytes, file.isDirectory, file.getReplication, file.getBlockSize, file.getModificationTime, file.getPath)
+  }
 }

@@ -1,12 +1,13 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import java.util.concurrent.{ConcurrentHashMap, Executors, ThreadFactory}
+import java.util.concurrent.{ConcurrentHashMap, Executors, ExecutorService, ThreadFactory}
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd, SparkListenerEvent}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 /** The planner host of one Spark application: started ahead of need, restarted with back-off, ended with the application. */
@@ -30,13 +31,15 @@ final class PlannerHost(sc: SparkContext) extends Logging {
   def pid: Long = synchronized(process.filter(_.alive).map(_.pid).getOrElse(-1L))
 
   /** Starts the host in the background, so that the first query does not wait for an interpreter. */
-  def startAhead(python: String): Unit = PlannerHost.background.execute(() =>
-    try running(python) catch { case NonFatal(e) => logWarning(s"rtfilter: ${e.getMessage}") })
+  def startAhead(python: String): Unit =
+    try running(python) catch { case NonFatal(e) => logWarning(s"rtfilter: ${e.getMessage}") }
 
   def ask(python: String, timeoutMs: Long, message: ObjectNode, body: Seq[Array[Byte]] = Nil): Answer = {
+    val began = System.nanoTime()
     val host = running(python)
     try {
-      val answer = host.ask(message, body, timeoutMs)
+      host.awaitReady(timeoutMs)
+      val answer = host.ask(message, body, math.max(1L, timeoutMs - (System.nanoTime() - began) / 1000000))
       synchronized { failures = 0 }
       answer
     } catch { case e: HostUnavailable => if (!host.alive) retire(host, e.getMessage); throw e }
@@ -52,7 +55,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
         case NonFatal(e) => retire(null, s"the planner host can't be started with rtfilter.python=$python: ${e.getMessage}"); throw new HostUnavailable(lastFailure, e)
       }
       process = Some(host)
-      greet(host)
+      PlannerHost.greeters.execute(() => greet(host))
       host
     }
   }
@@ -63,10 +66,12 @@ final class PlannerHost(sc: SparkContext) extends Logging {
       val spoken = answer.json.path("protocol").asInt
       if (spoken != PlannerHost.Protocol) throw new HostUnavailable(s"the planner host speaks protocol $spoken, this jar ${PlannerHost.Protocol}: rebuild the jar")
       val defaults = answer.json.get("defaults")
-      optionDefaults = { val names = defaults.fieldNames(); Iterator.continually(names).takeWhile(_.hasNext).map(_.next()).map(n => n -> defaults.get(n).asText).toMap }
-    } catch {
-      case e: HostUnavailable => host.fail("it could not be greeted"); retire(host, e.getMessage); throw e
-      case NonFatal(e) => host.fail(e.toString); retire(host, e.toString); throw new HostUnavailable(lastFailure, e)
+      host.ready.complete(())
+      optionDefaults = defaults.fieldNames().asScala.map(name => name -> defaults.get(name).asText).toMap
+    } catch { case NonFatal(e) =>
+      host.fail(String.valueOf(e.getMessage))
+      retire(host, String.valueOf(e.getMessage))
+      host.ready.completeExceptionally(e)
     }
 
   private def retire(host: HostProcess, reason: String): Unit = synchronized {
@@ -91,9 +96,10 @@ object PlannerHost {
   private val hosts = new ConcurrentHashMap[SparkContext, PlannerHost]
 
   /** Listing files and fetching footers ahead of the fill. */
-  val background = Executors.newFixedThreadPool(4, new ThreadFactory {
-    override def newThread(r: Runnable): Thread = { val t = new Thread(r, "rtfilter-background"); t.setDaemon(true); t }
-  })
+  val background: ExecutorService = Executors.newFixedThreadPool(4, daemons("rtfilter-background"))
+  private val greeters = Executors.newCachedThreadPool(daemons("rtfilter-greeter"))
+
+  private def daemons(name: String): ThreadFactory = (work: Runnable) => { val t = new Thread(work, name); t.setDaemon(true); t }
 
   def of(session: SparkSession): PlannerHost = hosts.computeIfAbsent(session.sparkContext, sc => new PlannerHost(sc))
   private def forget(sc: SparkContext): Unit = hosts.remove(sc)

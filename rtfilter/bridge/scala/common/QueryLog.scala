@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths, StandardOpenOption}
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.execution.FileSourceScanExec
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
@@ -12,14 +11,14 @@ import scala.util.control.NonFatal
 final class QueryRecord(val execution: Long, val session: String, description: Option[String], logPath: String) {
   private val decisions = mutable.LinkedHashMap.empty[String, ObjectNode]
   private val fills = mutable.ArrayBuffer.empty[ObjectNode]
-  private val scans = mutable.ArrayBuffer.empty[FileSourceScanExec]
+  private val scans = mutable.ArrayBuffer.empty[ScanMetrics]
 
   def decided(id: String, decision: ObjectNode): Unit = synchronized { decisions.getOrElseUpdate(id, decision); () }
-  def filled(fill: ObjectNode, narrowed: Seq[FileSourceScanExec]): Unit = synchronized { fills += fill; scans ++= narrowed; () }
+  def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics]): Unit = synchronized { fills += fill; scans ++= narrowed; () }
 
   def toJson: ObjectNode = synchronized {
     Json.obj("execution" -> execution, "session" -> session, "description" -> description, "decisions" -> decisions.values, "fills" -> fills,
-      "scans" -> scans.map(ScanMetrics.of))
+      "scans" -> scans.map(_.toJson))
   }
 
   def appendToLog(): Unit = if (logPath.nonEmpty)
@@ -38,7 +37,7 @@ object QueryLog extends Logging {
     record(layer).foreach(_.decided(id, decision))
   }
 
-  def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[FileSourceScanExec]): Unit = synchronized {
+  def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[ScanMetrics]): Unit = synchronized {
     record(layer).foreach { r =>
       decisionIds.foreach(id => planned.get(id).foreach(r.decided(id, _)))
       r.filled(fill, narrowed)

@@ -33,7 +33,7 @@ object NarrowedScan {
   def apply(scan: FileSourceScanExec, selection: PackSelection, predicates: Seq[KeyPredicate], filters: Seq[RuntimeFilter],
       metrics: PackMetrics): NarrowedScan = {
     val format = new PackFormat(selection, predicates, metrics.packsRead)
-    val location = PrunedFileIndex(scan.relation.location, selection.dropped)
+    val location = PrunedFileIndex(scan.relation.location, selection)
     val relation = scan.relation.copy(location = location, fileFormat = format)(scan.relation.sparkSession)
     val narrowed = new NarrowedScan(relation, scan.stream, scan.output, scan.requiredSchema, scan.partitionFilters,
       scan.optionalBucketSet, scan.optionalNumCoalescedBuckets, filters ++ RuntimeFilters.without(scan), scan.tableIdentifier,

@@ -56,9 +56,9 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     file => sharedPacks.value.selection.files.get(file.toPath.toString) match {
       case None => whole(file)
       case Some(packs) =>
-        val starts = packs.keptIn(file.start, file.start + file.length)
+        val starts = packs.keptIn(file.start, file.start + file.length, !sharedPacks.value.selection.showsLengths)
         if (starts.isEmpty) Iterator.empty
-        else new PackFile(file, starts, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
+        else new PackFile(file, packs.bytes, starts, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
     }
   }
 }
@@ -90,21 +90,24 @@ object ParquetSettings {
 }
 
 /** One split of one file, of which the row groups at `starts` (byte offsets) are read. */
-final class PackFile(file: PartitionedFile, starts: Array[Long], predicates: Seq[KeyPredicate], read: ReadSettings, conf: Configuration,
+final class PackFile(file: PartitionedFile, bytes: Long, starts: Array[Long], predicates: Seq[KeyPredicate], read: ReadSettings, conf: Configuration,
     packsRead: SQLMetric) {
   private val settings = read.parquet
-  private val split = new FileSplit(file.toPath, file.start, file.length, Array.empty[String])
+  private val split = new FileSplit(file.toPath, 0, bytes, Array.empty[String])
 
-  /** A file that is not what the planner saw (another length, row groups elsewhere) is read whole. */
+  /** A file that is not what the planner saw (another length or time, row groups elsewhere) is read whole, by its first split. */
   def rows(whole: PartitionedFile => Iterator[InternalRow]): Iterator[InternalRow] = {
-    val input = HadoopInputFile.fromPath(file.toPath, conf)
-    if (input.getLength != file.fileSize) whole(file)
+    val status = file.toPath.getFileSystem(conf).getFileStatus(file.toPath)
+    def all(): Iterator[InternalRow] =
+      if (file.start == 0) whole(file.copy(length = status.getLen, fileSize = status.getLen)) else Iterator.empty
+    if (status.getLen != bytes || status.getModificationTime != file.modificationTime) all()
     else {
+      val input = HadoopInputFile.fromStatus(status, conf)
       val stream = input.newStream()
       var handedOver = false
       try {
         val footer = readFooter(input, stream)
-        if (footer.getBlocks.size != starts.length) whole(file)
+        if (footer.getBlocks.size != starts.length) all()
         else if (settings.vectorized) {
           val result = vectorized(input, stream, footer)
           handedOver = true
@@ -156,7 +159,7 @@ final class PackFile(file: PartitionedFile, starts: Array[Long], predicates: Seq
       reader.initialize(split, attempt(), Some(input), Some(stream), Some(narrowed))
       val filter = (pushed(narrowed, datetime) ++ runtime(narrowed, datetime)).reduceOption(FilterApi.and)
       val blocks: Option[Int] = filter.map { predicate =>
-        val options = HadoopReadOptions.builder(conf, file.toPath).withRange(file.start, file.start + file.length)
+        val options = HadoopReadOptions.builder(conf, file.toPath).withRange(0, bytes)
           .withRecordFilter(FilterCompat.get(predicate)).build()
         reader.readThrough(new ParquetFileReader(input, narrowed, options, stream))
       }
@@ -181,7 +184,7 @@ final class PackFile(file: PartitionedFile, starts: Array[Long], predicates: Seq
     val indexed: RecordReader[Void, InternalRow] = ParquetRowIndexUtil.addRowIndexToRecordReaderIfNeeded(reader, read.requiredSchema)
     val rows = new RecordReaderIterator[InternalRow](indexed)
     try {
-      indexed.initialize(new ParquetInputSplit(file.toPath, file.start, file.start + file.length, file.length, Array.empty[String], starts), context)
+      indexed.initialize(new ParquetInputSplit(file.toPath, 0, bytes, bytes, Array.empty[String], starts), context)
       packsRead.add(starts.length)
       appendPartitionValues(rows)
     } catch { case e: Throwable => rows.close(); throw e }

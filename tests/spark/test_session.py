@@ -234,3 +234,28 @@ def test_verify_fails_a_query_whose_rows_differ(spark: SparkSession) -> None:
     frame = spark.sql("select fact.v, uuid() from fact join dim on k = id where name in ('n5', 'n7')")
     with pytest.raises(Exception, match=r"rtfilter\.verify"):
         frame.collect()
+
+
+def test_metrics_reach_the_sql_tab_of_the_ui(spark: SparkSession) -> None:
+    spark.conf.set("rtfilter.enabled", True)
+    spark.sql(SQL).collect()
+    report = rtfilter.last_report(spark)
+    assert report is not None
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    store = spark._jsparkSession.sharedState().statusStore()
+    values = store.executionMetrics(report.execution)
+    found = {}
+    for metric in iterated(store.execution(report.execution).get().metrics()):
+        value = values.get(metric.accumulatorId())
+        if value.isDefined():
+            found[metric.name()] = value.get()
+    assert found["packs total"] == "80"
+    assert found["packs read"] == "1"
+    assert found["files dropped by runtime filters"] == "7"
+    assert "runtime filter fill time" in found
+
+
+def iterated(scala_collection: Any) -> Any:
+    iterator = scala_collection.iterator()
+    while iterator.hasNext():
+        yield iterator.next()

@@ -65,6 +65,7 @@ def test_a_host_that_fails_leaves_the_plan_alone(
     assert not narrowed(run(spark))
     report = rtfilter.last_report(spark)
     assert report is not None
+    assert report.warnings
     assert word in str(report)
     assert not any(entry.decision == "applied" for entry in report.filters)
     assert not narrowed(run(spark)), "the second query must not wait for a host that is gone"

@@ -69,7 +69,7 @@ object Snapshot {
     val relation = scan.relation
     val partitions = relation.partitionSchema.fieldNames.toSet
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
-      "plain_parquet" -> SparkVersion.readsPlainParquet(relation), "bytes" -> relation.sizeInBytes,
+      "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> relation.sizeInBytes,
       "columns" -> scan.output.map { column =>
         Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
           "partition" -> partitions.contains(column.name))

@@ -43,7 +43,8 @@ def record_of(spark: SparkSession, sql: str) -> dict[str, Any]:
 
 
 def median_and_worst(values: list[float]) -> str:
-    return f"median {statistics.median(values):6.2f} ms, 90th percentile {sorted(values)[int(len(values) * 0.9)]:6.2f} ms, {len(values)} runs"
+    worst_tenth = sorted(values)[int(len(values) * 0.9)]
+    return f"median {statistics.median(values):6.2f} ms, 90th percentile {worst_tenth:6.2f} ms, {len(values)} runs"
 
 
 def joins(spark: SparkSession, name: str, where: str, runs: int) -> None:

@@ -5,34 +5,36 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-from pyspark.sql import SparkSession
-
-import rtfilter
-
-WITHOUT_JAR = """
+DRIVER = """
 from pyspark.sql import SparkSession
 import rtfilter
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-try:
-    rtfilter.attach(spark)
-except rtfilter.NotConfiguredError as e:
-    print("refused:", e)
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+{more}
+spark = builder.getOrCreate()
+for refused in (lambda: rtfilter.attach(spark), lambda: rtfilter.why_not(spark.range(1)), lambda: rtfilter.last_report(spark)):
+    try:
+        refused()
+        print("went through")
+    except rtfilter.NotConfiguredError as e:
+        print("refused:", e)
 """
 
 
+def said_by_driver(more: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", DRIVER.format(more=more)], capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout.splitlines()
+
+
 def test_without_the_jar() -> None:
-    done = subprocess.run([sys.executable, "-c", WITHOUT_JAR], capture_output=True, text=True, timeout=120)
-    assert "refused: the rtfilter jar is not on the driver's class path" in done.stdout, done.stderr
-    assert "rtfilter.configure(builder)" in done.stdout
+    said = said_by_driver("")
+    assert len(said) == 3
+    for line in said:
+        assert "refused: the rtfilter jar is not on the driver's class path" in line
+        assert "rtfilter.configure(builder)" in line
 
 
 def test_without_the_extension() -> None:
-    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.jars", "").getOrCreate()
-    try:
-        with pytest.raises(rtfilter.NotConfiguredError, match=r"(?s)jar|spark\.sql\.extensions"):
-            rtfilter.attach(spark)
-        with pytest.raises(rtfilter.NotConfiguredError):
-            rtfilter.why_not(spark.range(1))
-    finally:
-        spark.stop()
+    said = said_by_driver("builder.config('spark.jars', rtfilter.spark_conf()['spark.jars'])")
+    assert "refused: spark.sql.extensions of this session lacks" in said[0]
+    assert said[1] == said[0]
+    assert said[2] == "went through"  # nothing was recorded, and None says so

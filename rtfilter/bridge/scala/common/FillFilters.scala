@@ -34,7 +34,10 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
       val asked = System.nanoTime()
       val fillMs = (asked - started) / 1000000
       val filters = Json.items(answer.json, "filters").map(_.asInstanceOf[ObjectNode])
-      val narrowed = Json.items(answer.json, "scans").flatMap { verdict =>
+      val verdicts = Json.items(answer.json, "scans")
+      if (verdicts.size != concerned.size || filters.size != concerned.map(_.keys.size).sum)
+        throw new IllegalStateException("The planner's answer does not fit what it was asked.")
+      val narrowed = verdicts.flatMap { verdict =>
         val target = concerned(verdict.get("scan").asInt)
         target.narrow(answer, verdict.asInstanceOf[ObjectNode], filters, fillMs).map(target.scan -> _)
       }

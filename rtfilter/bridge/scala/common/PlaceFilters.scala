@@ -29,6 +29,8 @@ class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
     val root = Snapshot.number(plan)
     val id = PlaceFilters.nextDecision()
     val answer = layer.ask("plan", Seq("decision" -> id, "nodes" -> Snapshot.nodes(root))).json
+    if (!answer.path("candidates").isArray || !answer.path("placeholders").isArray)
+      throw new IllegalStateException("The planner's answer to a plan has no candidates.")
     val placements = Json.items(answer, "placeholders").map(Placement(_))
     val placed = if (placements.isEmpty) plan else rewrite(root, placements)
     val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"),

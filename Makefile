@@ -18,6 +18,8 @@ SF ?= 1
 RUNS ?= 5
 MODES ?= off,rtfilter,duckdb
 BENCH_ARGS ?=
+N ?= 1000
+SEED ?= 1
 PYTEST_ARGS ?=
 JAR ?= dist/rtfilter-spark.jar
 
@@ -38,6 +40,11 @@ demo: $(VENV)/.with-bench ## run the micro-benchmark small on generated data, pr
 test: $(VENV)/.with-dev lint ## lint, types and all tests; PYTEST_ARGS="tests/report -k html" runs a part of the tests
 	@.ci/need java
 	$(BIN)/python tests/run_all.py $(PYTEST_ARGS)
+
+.PHONY: fuzz
+fuzz: $(VENV)/.with-dev ## generated queries with the layer on, off and in DuckDB: N=1000 cases from SEED=1 on
+	@.ci/need java
+	RTFILTER_FUZZ_CASES=$(N) RTFILTER_FUZZ_SEED=$(SEED) $(BIN)/pytest -s tests/spark/differential $(PYTEST_ARGS)
 
 .PHONY: lint
 lint: $(VENV)/.with-dev ## ruff and mypy

@@ -1,0 +1,184 @@
+"""The tables of a case. All of them draw from one list of entities, so that keys of two tables meet, several at once too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from tests.spark.differential.cases import Column, DataFile, Row, Table
+
+NAMES = ("a", "b", "d", "g", "v")
+BOUNDS = {
+    "tinyint": (-(2**7), 2**7 - 1),
+    "smallint": (-(2**15), 2**15 - 1),
+    "int": (-(2**31), 2**31 - 1),
+    "bigint": (-(2**63), 2**63 - 1),
+    # 0001-01-02 and 9999-12-30: what Python's dates hold, with a day to spare.
+    "date": (-719_161, 2_932_895),
+}
+# The day on which the Gregorian calendar began, 1582-10-15.
+GREGORIAN = -141_427
+
+
+@dataclass(frozen=True)
+class Entities:
+    """`keys[i]` are the values of a, b and d of entity i; a rises with i. `*_types` are those that a and b may have.
+
+    Most dimensions draw from `favoured`, a stretch of entities: were each to draw from all, their joins would be empty.
+    """
+
+    keys: tuple[tuple[int, int, int], ...]
+    a_types: tuple[str, ...]
+    b_types: tuple[str, ...]
+    favoured: range
+
+
+def generate_tables(rng: Random) -> tuple[Table, ...]:
+    """One or two fact tables (`t0`, `t1`) and dimensions, five at most."""
+    entities = _entities(rng)
+    facts = 2 if rng.random() < 0.15 else 1
+    tables = [_table(rng, entities, f"t{number}", fact=number < facts) for number in range(rng.randint(facts + 1, 5))]
+    return tuple(tables)
+
+
+def _entities(rng: Random) -> Entities:
+    count = rng.randint(60, 400)
+    a, a_types = _whole_numbers(rng, count)
+    b, b_types = _whole_numbers(rng, count)
+    shuffled = rng.random() < 0.5
+    per_b, per_day = rng.randint(1, 3), rng.randint(1, 4)
+    first_day = rng.choice([18_262, 18_262, 18_262, GREGORIAN - 30_000, GREGORIAN - count // 2, 2_900_000])
+    keys = []
+    for number in range(count):
+        other = number * 7_919 % count if shuffled else number
+        keys.append((a[number], b[other // per_b], first_day + number // per_day))
+    size = rng.randint(count // 10, count // 3)
+    start = rng.randrange(count - size)
+    return Entities(tuple(keys), a_types, b_types, range(start, start + size))
+
+
+def _whole_numbers(rng: Random, count: int) -> tuple[list[int], tuple[str, ...]]:
+    """Rising numbers, and the types that hold them."""
+    low, step, types = rng.choice(
+        [
+            (rng.randint(-100, 0), 1, ("tinyint", "smallint", "int", "bigint") if count < 120 else ("smallint", "int", "bigint")),
+            (rng.randint(-30_000, 20_000), rng.randint(1, 20), ("smallint", "int", "bigint")),
+            (rng.randint(-(10**6), 10**6), rng.randint(1, 1_000), ("int", "bigint")),
+            (0, 1, ("smallint", "int", "int", "bigint")),
+            (rng.randint(-(10**12), 10**12), 1_000_000_007, ("bigint",)),
+            (2**31 - 1 - count, 1, ("int", "bigint")),
+            (-(2**31), 1, ("int", "bigint")),
+            (2**63 - 1 - count, 1, ("bigint",)),
+        ]
+    )
+    return [low + number * step for number in range(count)], types
+
+
+def _table(rng: Random, entities: Entities, name: str, fact: bool) -> Table:
+    types = (rng.choice(entities.a_types), rng.choice(entities.b_types), "date", "int", "bigint")
+    rows = _rows(rng, entities, fact)
+    _spoil(rng, rows, types, fact)
+    columns = tuple(Column(each, type_) for each, type_ in zip(NAMES, types, strict=True))
+    return _with_missing_column(rng, Table(name, columns, _files(rng, rows, columns, fact)))
+
+
+def _rows(rng: Random, entities: Entities, fact: bool) -> list[list[int | None]]:
+    """Keys of entities, a group g of 0 to 9, and v, which numbers the rows."""
+    count = 0 if rng.random() < 0.03 else rng.randint(300, 1_500) if fact else rng.randint(10, 60)
+    places = _places(rng, count, len(entities.keys)) if fact else _few_places(rng, count, entities)
+    by_place = rng.random() < 0.5
+    return [
+        [*entities.keys[place], place // 3 % 10 if by_place else rng.randrange(10), number] for number, place in enumerate(places)
+    ]
+
+
+def _places(rng: Random, count: int, entities: int) -> list[int]:
+    """Which entity each row of a fact table belongs to."""
+    pattern = rng.choice(["clustered"] * 5 + ["jittered", "jittered", "blocks", "blocks", "random", "skewed"])
+    if pattern == "random":
+        return [rng.randrange(entities) for _ in range(count)]
+    if pattern == "skewed":
+        return sorted(int(entities * rng.random() ** 3) for _ in range(count))
+    places = [number * entities // count for number in range(count)]
+    if pattern == "jittered":
+        return [min(max(place + rng.randint(-3, 3), 0), entities - 1) for place in places]
+    if pattern == "blocks":
+        size = rng.randint(20, 120)
+        blocks = [places[start : start + size] for start in range(0, count, size)]
+        rng.shuffle(blocks)
+        return [place for block in blocks for place in block]
+    return places
+
+
+def _few_places(rng: Random, count: int, entities: Entities) -> list[int]:
+    """The entities of a dimension's rows: most of them once, some of them twice."""
+    among = entities.favoured if rng.random() < 0.85 else range(len(entities.keys))
+    places = rng.sample(among, min(count, len(among)))
+    if rng.random() < 0.3:
+        low = rng.choice(among)
+        places = [min(low + number // 2, len(entities.keys) - 1) for number in range(min(count, 30))]
+    if rng.random() < 0.3:
+        places += places[: len(places) // 4]
+    if rng.random() < 0.5:
+        places.sort()
+    return places
+
+
+def _spoil(rng: Random, rows: list[list[int | None]], types: Sequence[str], fact: bool) -> None:
+    """Nulls strewn over the key columns or in a run (packs of nothing else), extremes, keys that no other table has."""
+    if not rows:
+        return
+    for column in range(3):
+        low, high = BOUNDS[types[column]]
+        if rng.random() < 0.2:
+            for _ in range(rng.randint(1, 3)):
+                rng.choice(rows)[column] = rng.choice([low, high])
+        if rng.random() < 0.2:
+            for _ in range(max(1, len(rows) // 50)):
+                rng.choice(rows)[column] = rng.randint(max(low, -(2**40)), min(high, 2**40))
+        if rng.random() < 0.4:
+            share = rng.choice([0.02, 0.1, 0.4]) if fact else 0.04
+            for row in rows:
+                row[column] = None if rng.random() < share else row[column]
+        if fact and rng.random() < 0.25:
+            start = rng.randrange(len(rows))
+            for row in rows[start : start + rng.randint(50, 300)]:
+                row[column] = None
+
+
+def _files(rng: Random, rows: list[list[int | None]], columns: tuple[Column, ...], fact: bool) -> tuple[DataFile, ...]:
+    count = rng.randint(1, 6) if fact else rng.choice([1, 1, 1, 2])
+    pack_rows = rng.choice([rng.randint(5, 20), rng.randint(20, 50), rng.randint(20, 100), rng.randint(20, 100)])
+    cuts = sorted(rng.randint(0, len(rows)) for _ in range(count - 1)) if rng.random() < 0.3 else []
+    cuts = cuts or [len(rows) * number // count for number in range(1, count)]
+    parts = [rows[start:end] for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    return tuple(_file(rng, tuple(tuple(row) for row in part), columns, pack_rows) for part in parts)
+
+
+def _file(rng: Random, rows: tuple[Row, ...], columns: tuple[Column, ...], pack_rows: int) -> DataFile:
+    writer = rng.choices(["pyarrow", "duckdb", "spark"], [88, 10, 2])[0]
+    if writer != "pyarrow":
+        return DataFile(rows, writer, pack_rows)
+    as_int = tuple(
+        column.name
+        for position, column in enumerate(columns)
+        if column.type == "bigint" and rng.random() < 0.2 and all(_is_int(row[position]) for row in rows)
+    )
+    return DataFile(rows, writer, pack_rows, rng.random() > 0.08, rng.random() < 0.25, None, as_int)
+
+
+def _is_int(value: int | None) -> bool:
+    low, high = BOUNDS["int"]
+    return value is None or low <= value <= high
+
+
+def _with_missing_column(rng: Random, table: Table) -> Table:
+    """In some tables the first file is from before a column was added; its rows have nulls there."""
+    if len(table.files) < 2 or rng.random() > 0.12:
+        return table
+    missing = rng.randrange(4)
+    first, *others = table.files
+    rows = tuple((*row[:missing], None, *row[missing + 1 :]) for row in first.rows)
+    older = replace(first, rows=rows, without=NAMES[missing], as_int=tuple(name for name in first.as_int if name != NAMES[missing]))
+    return replace(table, files=(older, *others))

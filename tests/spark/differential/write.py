@@ -1,0 +1,74 @@
+"""The files of a generated table, by pyarrow, DuckDB or Spark."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import date, timedelta
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from tests.spark.differential.cases import DataFile, Table
+
+ARROW_TYPES = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(), "date": pa.date32()}
+EPOCH = date(1970, 1, 1)
+# Several pages in a pack of 20 rows, so that a page index has something to say.
+PAGE_ROWS = 10
+
+
+class TableWriter:
+    def __init__(self, spark: SparkSession, duck: duckdb.DuckDBPyConnection) -> None:
+        self.spark = spark
+        self.duck = duck
+
+    def write(self, table: Table, folder: Path) -> None:
+        """Writes the files of a table into a new folder."""
+        folder.mkdir(parents=True)
+        for number, file in enumerate(table.files):
+            path = folder / f"part-{number:03}.parquet"
+            content = arrow_table(table, file)
+            if file.writer == "duckdb":
+                self._by_duckdb(content, path)
+            elif file.writer == "spark":
+                self._by_spark(content, file, path)
+            else:
+                write_by_pyarrow(content, file, path)
+
+    def _by_duckdb(self, content: pa.Table, path: Path) -> None:
+        self.duck.register("content", content)
+        self.duck.execute(f"copy (select * from content) to '{path}' (format parquet)")
+        self.duck.unregister("content")
+
+    def _by_spark(self, content: pa.Table, file: DataFile, path: Path) -> None:
+        """Spark reads the rows from a file beside the table's folder, and its one part file is moved into it."""
+        beside = path.parents[1] / f"{path.parent.name}-{path.name}"
+        pq.write_table(content, beside)
+        written = beside.with_suffix(".written")
+        frame = self.spark.read.parquet(str(beside)).coalesce(1)
+        frame.write.option("parquet.block.row.count.limit", str(file.pack_rows)).parquet(str(written))
+        (part,) = written.glob("part-*.parquet")
+        shutil.move(part, path)
+
+
+def write_by_pyarrow(content: pa.Table, file: DataFile, path: Path) -> None:
+    pages = {"write_page_index": True, "data_page_size": 1, "write_batch_size": PAGE_ROWS} if file.page_index else {}
+    pq.write_table(content, path, row_group_size=file.pack_rows, write_statistics=file.statistics, **pages)
+
+
+def arrow_table(table: Table, file: DataFile) -> pa.Table:
+    """The rows of one file in the types that it stores."""
+    arrays = {}
+    for position, column in enumerate(table.columns):
+        if column.name == file.without:
+            continue
+        values = [row[position] for row in file.rows]
+        type_ = pa.int32() if column.name in file.as_int else ARROW_TYPES[column.type]
+        arrays[column.name] = pa.array([_day(value) for value in values] if column.type == "date" else values, type_)
+    return pa.table(arrays)
+
+
+def _day(number: int | None) -> date | None:
+    return None if number is None else EPOCH + timedelta(days=number)

@@ -1,0 +1,53 @@
+"""The differential harness finds a rule that is broken on purpose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.differential.generate import generate
+from tests.spark.differential.run import Harness, Outcome
+from tests.spark.differential.sql import SPARK, render
+from tests.spark.mutations.broken_rules import BROKEN, NOTHING
+
+# Every rule must be found within as many cases.
+CASES = 200
+SEEDS = range(1, CASES + 1)
+# Enough to see that it is the broken rule that is found.
+WHOLE_CASES = 8
+
+
+def first_disagreement(harness: Harness, needs: tuple[str, ...]) -> tuple[int, Outcome] | None:
+    """How many cases it took, and what the last of them gave. Those that cannot meet the rule are counted, but not run."""
+    for number, seed in enumerate(SEEDS, start=1):
+        case = generate(seed)
+        if not any(text in render(case, SPARK) for text in needs):
+            continue
+        outcome = harness.run(case)
+        if not outcome.agree:
+            return number, outcome
+    return None
+
+
+@pytest.fixture(scope="module")
+def harness(application: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Harness:
+    return Harness(application, tmp_path_factory.mktemp("cases"))
+
+
+def test_with_whole_rules_nothing_is_found(harness: Harness, rule: Path) -> None:
+    rule.write_text(NOTHING, encoding="utf-8")
+    outcomes = [harness.run(generate(seed)) for seed in SEEDS[:WHOLE_CASES]]
+    assert all(outcome.agree and not outcome.warnings for outcome in outcomes)
+    assert any(outcome.packs_rejected for outcome in outcomes)
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_rule_is_found(harness: Harness, rule: Path, broken: str) -> None:
+    rule.write_text(broken, encoding="utf-8")
+    found = first_disagreement(harness, BROKEN[broken].needs)
+    assert found is not None, f"{CASES} cases agree although {broken}"
+    number, outcome = found
+    print(f"\n{broken}: case {number}: {outcome.detail[:150]}")
+    assert outcome.detail.startswith("on has"), "it is the layer that must be found, not the oracle"

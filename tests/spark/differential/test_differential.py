@@ -17,7 +17,7 @@ from tests.spark.differential.generate import generate
 from tests.spark.differential.run import Harness, Outcome
 from tests.spark.differential.shrink import report, shrink
 
-CASES = int(os.environ.get("RTFILTER_FUZZ_CASES", "150"))
+CASES = int(os.environ.get("RTFILTER_FUZZ_CASES", "100"))
 SEED = int(os.environ.get("RTFILTER_FUZZ_SEED", "20240"))
 # A test is as many cases as pytest may show nothing for.
 CASES_PER_TEST = 25

@@ -19,14 +19,14 @@ final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes:
 
   lazy val keptBytes: Long = starts.indices.iterator.filter(kept(_) != 0).map(i => math.max(1L, end(i) - starts(i))).sum
 
-  /** Offsets of the kept row groups that begin in [from, until) of the kept bytes, or else of the file. Each belongs to one split. */
-  def keptIn(from: Long, until: Long, ofKeptBytes: Boolean): Array[Long] = {
-    val found = Array.newBuilder[Long]
+  /** Ordinals of the kept row groups that begin in [from, until) of the kept bytes, or else of the file. Each belongs to one split. */
+  def keptIn(from: Long, until: Long, ofKeptBytes: Boolean): Array[Int] = {
+    val found = Array.newBuilder[Int]
     var keptBefore = 0L
     starts.indices.foreach { i =>
       if (kept(i) != 0) {
         val at = if (ofKeptBytes) keptBefore else starts(i)
-        if (from <= at && at < until) found += starts(i)
+        if (from <= at && at < until) found += i
         keptBefore += math.max(1L, end(i) - starts(i))
       }
     }

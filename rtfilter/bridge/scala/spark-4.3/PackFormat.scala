@@ -1,5 +1,8 @@
 package org.apache.spark.sql.execution.rtfilter
 
+import java.io.ByteArrayInputStream
+import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.charset.StandardCharsets.US_ASCII
 import java.time.ZoneId
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -28,6 +31,7 @@ import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
+import scala.jdk.CollectionConverters._
 
 /**
  * Spark's Parquet format, reading only the row groups that a selection keeps, with the filters in the reader.
@@ -56,9 +60,9 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     file => sharedPacks.value.selection.files.get(file.toPath.toString) match {
       case None => whole(file)
       case Some(packs) =>
-        val starts = packs.keptIn(file.start, file.start + file.length, !sharedPacks.value.selection.showsLengths)
-        if (starts.isEmpty) Iterator.empty
-        else new PackFile(file, packs.bytes, starts, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
+        val ordinals = packs.keptIn(file.start, file.start + file.length, !sharedPacks.value.selection.showsLengths)
+        if (ordinals.isEmpty) Iterator.empty
+        else new PackFile(file, packs, ordinals, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
     }
   }
 }
@@ -89,10 +93,12 @@ object ParquetSettings {
   }
 }
 
-/** One split of one file, of which the row groups at `starts` (byte offsets) are read. */
-final class PackFile(file: PartitionedFile, bytes: Long, starts: Array[Long], predicates: Seq[KeyPredicate], read: ReadSettings, conf: Configuration,
-    packsRead: SQLMetric) {
+/** One split of one file, of which the row groups with these ordinals are read. */
+final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[Int], predicates: Seq[KeyPredicate], read: ReadSettings,
+    conf: Configuration, packsRead: SQLMetric) {
   private val settings = read.parquet
+  private val bytes = packs.bytes
+  private val starts = ordinals.map(packs.starts(_))
   private val split = new FileSplit(file.toPath, 0, bytes, Array.empty[String])
 
   /** A file that is not what the planner saw (another length or time, row groups elsewhere) is read whole, by its first split. */
@@ -118,7 +124,30 @@ final class PackFile(file: PartitionedFile, bytes: Long, starts: Array[Long], pr
   }
 
   /** Of the footer, only what describes the wanted row groups is turned into objects. */
-  private def readFooter(input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata = {
+  private def readFooter(input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata =
+    shortFooter(stream).getOrElse(wholeFooter(input, stream))
+
+  /** Row indexes count the rows of all row groups, so they need the whole footer; so does a file whose row groups are not in order. */
+  private def shortFooter(stream: SeekableInputStream): Option[ParquetMetadata] =
+    if (!settings.vectorized || read.requiredSchema.fieldNames.contains(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME)) None
+    else {
+      val end = new Array[Byte](8)
+      stream.seek(bytes - end.length)
+      stream.readFully(end)
+      val length = ByteBuffer.wrap(end).order(ByteOrder.LITTLE_ENDIAN).getInt
+      if (new String(end, 4, 4, US_ASCII) != "PAR1" || length <= 0 || length > bytes - end.length) None
+      else {
+        val footer = new Array[Byte](length)
+        stream.seek(bytes - end.length - length)
+        stream.readFully(footer)
+        new FooterBytes(footer).keeping(ordinals).map { kept =>
+          val converter = new ParquetMetadataConverter(HadoopReadOptions.builder(conf, file.toPath).build())
+          converter.readParquetMetadata(new ByteArrayInputStream(kept), ParquetMetadataConverter.NO_FILTER)
+        }.filter(_.getBlocks.asScala.map(_.getStartingPos).sameElements(starts))
+      }
+    }
+
+  private def wholeFooter(input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata = {
     val options = HadoopReadOptions.builder(conf, file.toPath).withMetadataFilter(ParquetMetadataConverter.offsets(starts: _*)).build()
     val reader = ParquetFileReader.open(input, options, stream)
     try { val footer = reader.getFooter; reader.detachFileInputStream(); footer } finally reader.close()

@@ -66,6 +66,12 @@ def scan_metrics(df: DataFrame) -> list[dict[str, Any]]:
     return list(json.loads(inspector(df.sparkSession).scanMetrics(plan)))
 
 
+def row_metrics(df: DataFrame) -> list[dict[str, Any]]:
+    """The counts of every row filter of a frame that has run: filter, rows_tested, rows_dropped, rows_passed."""
+    plan = df._jdf.queryExecution().executedPlan()
+    return list(json.loads(inspector(df.sparkSession).rowMetrics(plan)))
+
+
 def planned_decisions(df: DataFrame) -> list[dict[str, Any]]:
     """The planner's answers for a frame: prepared with the layer on in a session of its own, not run."""
     own = in_own_session(df, {"rtfilter.enabled": "true"})

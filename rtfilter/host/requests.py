@@ -109,7 +109,7 @@ class Requests:
         settings = DecideSettings(cost=options.cost, cores=int(spark.get("cores") or 1))
         unknown, verdicts = [], []
         for scan in frame.json["scans"]:
-            columns = [ColumnFilter(f["column"], f["type"], _key_filter(frame, f)) for f in scan["filters"]]
+            columns = [ColumnFilter(f["columns"][0], f["types"][0], _key_filter(frame, f)) for f in scan["filters"]]
             self.store.prefetch(scan["files"], {column.column for column in columns})
             verdict = self.store.verdict(
                 scan["files"], columns, bool(spark.get("case_sensitive", False)), wait_s=options.footers_wait_ms / 1000
@@ -125,11 +125,13 @@ class Requests:
 
 def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
     """The filter of a request's keys, in the form that decides on packs."""
-    if not asked["distinct"]:
+    form = asked["form"]
+    if form == "empty":
         return EmptyFilter()
-    if choose_kind(str(asked["kinds"]).split(","), bool(asked["complete"])) == "set":
+    if form == "set":
         return filter_of_keys(frame.int64(asked["keys"]).astype(np.int64, copy=False))
-    return RangeFilter(int(asked["min"]), int(asked["max"]))
+    lows, highs = frame.int64(asked["lows"]), frame.int64(asked["highs"])
+    return RangeFilter(int(lows[0]), int(highs[-1]))
 
 
 def _answer_fill(verdicts: Sequence[tuple[Message, Verdict]], settings: DecideSettings) -> tuple[Message, bytes]:
@@ -142,7 +144,7 @@ def _answer_fill(verdicts: Sequence[tuple[Message, Verdict]], settings: DecideSe
         decisions = _decide(scan, verdict, settings)
         applied = [number for number, decision in enumerate(decisions) if decision.applied]
         keep = verdict.keep_all_of(applied)
-        filters += [decision.to_dict() for decision in decisions]
+        filters += [{**decision.to_dict(), "rows": scan["filters"][i].get("ahead") is not None, **({"decision": "applied", "reason": "APPLIED"} if scan["filters"][i].get("ahead") else {})} for i, decision in enumerate(decisions)]
         scans.append(
             {
                 "scan": scan["scan"],
@@ -168,10 +170,10 @@ def _decide(scan: Message, verdict: Verdict, settings: DecideSettings) -> tuple[
             FilterFigures(
                 id=each["id"],
                 kinds=tuple(str(each["kinds"]).split(",")),
-                complete=bool(each["complete"]),
+                complete=each["kind"] == "set",
                 keys=int(each["distinct"]),
-                key_min=each["min"],
-                key_max=each["max"],
+                key_min=None,
+                key_max=None,
                 build_rows=int(each["build_rows"]),
                 packs_total=known.packs_total,
                 packs_rejected=known.packs_rejected,

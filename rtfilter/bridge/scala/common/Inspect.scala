@@ -24,6 +24,12 @@ object ScanMetrics {
     ScanMetrics(Snapshot.tableName(scan), scan.isInstanceOf[NarrowedScan], RuntimeFilter.in(scan).map(_.id), scan.metrics)
 }
 
+/** A row filter's own counts. */
+final case class RowMetrics(filter: String, metrics: Map[String, SQLMetric]) {
+  def toJson: ObjectNode = Json.obj("filter" -> filter, "rows_tested" -> metrics("rowsTested").value, "rows_dropped" -> metrics("rowsDropped").value,
+    "rows_passed" -> metrics("numOutputRows").value)
+}
+
 /** What Python asks of a session: reports, decisions of plans, metrics of executed plans. Answers are JSON texts. */
 object Inspect extends AdaptiveSparkPlanHelper {
   def startHost(session: SparkSession): Unit = PlannerHost.of(session).startAhead(new LayerSession(session).python)
@@ -56,5 +62,11 @@ object Inspect extends AdaptiveSparkPlanHelper {
   def scanMetrics(plan: SparkPlan): String = {
     val scans = collectWithSubqueries(plan) { case scan: FileSourceScanExec => scan }
     Json.mapper.writeValueAsString(Json.array(scans.distinct.map(ScanMetrics(_).toJson)))
+  }
+
+  /** The same for the layer's row filters. */
+  def rowMetrics(plan: SparkPlan): String = {
+    val filters = collectWithSubqueries(plan) { case rows: RowFilterExec => rows }
+    Json.mapper.writeValueAsString(Json.array(filters.distinct.map(rows => RowMetrics(rows.filter, rows.metrics).toJson)))
   }
 }

@@ -1,40 +1,16 @@
 package org.apache.spark.sql.execution.rtfilter
 
-import java.util.Arrays
 import org.apache.parquet.filter2.dictionarylevel.DictionaryFilter
 import org.apache.parquet.filter2.predicate._
 import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType, PrimitiveType, Type}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{DateLogicalTypeAnnotation, IntLogicalTypeAnnotation}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT32, INT64}
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.types.{DataType, DateType, IntegralType}
 import scala.jdk.CollectionConverters._
 
-/** The join keys that a value may have. */
-sealed trait KeyValues extends Serializable {
-  def contains(value: Long): Boolean
-  def overlaps(min: Long, max: Long): Boolean
-}
-
-final case class KeyRange(low: Long, high: Long) extends KeyValues {
-  override def contains(value: Long): Boolean = low <= value && value <= high
-  override def overlaps(min: Long, max: Long): Boolean = low <= max && min <= high
-}
-
-final class KeySet(val sorted: Array[Long]) extends KeyValues {
-  override def contains(value: Long): Boolean = Arrays.binarySearch(sorted, value) >= 0
-  override def overlaps(min: Long, max: Long): Boolean = {
-    val found = Arrays.binarySearch(sorted, min)
-    val first = if (found >= 0) found else -found - 1
-    first < sorted.length && sorted(first) <= max
-  }
-  override def equals(other: Any): Boolean = other match {
-    case that: KeySet => Arrays.equals(sorted, that.sorted)
-    case _ => false
-  }
-  override def hashCode: Int = Arrays.hashCode(sorted)
-}
-
-/** A filled filter on a column of the scan, as the Parquet reader gets it. */
-final case class KeyPredicate(column: String, isDate: Boolean, values: KeyValues, testDictionaries: Boolean) {
+/** A filled filter on a column of the scan, as the Parquet reader gets it: `values` tests a value, `near` a stretch of values. */
+final case class KeyPredicate(column: String, isDate: Boolean, values: KeyTest, near: KeyRanges, testDictionaries: Boolean) {
   /** The predicate for one file, or None where the file's column is not surely the same kind of number. */
   def in(schema: MessageType, caseSensitive: Boolean): Option[FilterPredicate] = {
     val matching = schema.getFields.asScala.filter(f => if (caseSensitive) f.getName == column else f.getName.equalsIgnoreCase(column))
@@ -54,22 +30,28 @@ final case class KeyPredicate(column: String, isDate: Boolean, values: KeyValues
   }
 
   private def physical(field: PrimitiveType): Option[FilterPredicate] = field.getPrimitiveTypeName match {
-    case INT32 => Some(FilterApi.userDefined(SparkFilterApi.intColumn(Array(field.getName)), new IntKeys(values)))
-    case INT64 => Some(FilterApi.userDefined(SparkFilterApi.longColumn(Array(field.getName)), new LongKeys(values)))
+    case INT32 => Some(FilterApi.userDefined(SparkFilterApi.intColumn(Array(field.getName)), new IntKeys(values, near)))
+    case INT64 => Some(FilterApi.userDefined(SparkFilterApi.longColumn(Array(field.getName)), new BigintKeys(values, near)))
     case _ => None
   }
 }
 
+object KeyPredicate {
+  def takes(kind: DataType): Boolean = kind match { case _: IntegralType | DateType => true; case _ => false }
+  def of(column: Attribute, values: KeyTest, near: KeyRanges, testDictionaries: Boolean): KeyPredicate =
+    KeyPredicate(column.name, column.dataType == DateType, values, near, testDictionaries)
+}
+
 /** Null never equals a key, so a null value is not kept. */
-final class IntKeys(values: KeyValues) extends UserDefinedPredicate[Integer] with Serializable {
+final class IntKeys(values: KeyTest, near: KeyRanges) extends UserDefinedPredicate[Integer] with Serializable {
   override def keep(value: Integer): Boolean = value != null && values.contains(value.longValue)
-  override def canDrop(s: Statistics[Integer]): Boolean = !values.overlaps(s.getMin.longValue, s.getMax.longValue)
+  override def canDrop(s: Statistics[Integer]): Boolean = !near.overlaps(s.getMin.longValue, s.getMax.longValue)
   override def inverseCanDrop(s: Statistics[Integer]): Boolean = false
 }
 
-final class LongKeys(values: KeyValues) extends UserDefinedPredicate[java.lang.Long] with Serializable {
+final class BigintKeys(values: KeyTest, near: KeyRanges) extends UserDefinedPredicate[java.lang.Long] with Serializable {
   override def keep(value: java.lang.Long): Boolean = value != null && values.contains(value)
-  override def canDrop(s: Statistics[java.lang.Long]): Boolean = !values.overlaps(s.getMin, s.getMax)
+  override def canDrop(s: Statistics[java.lang.Long]): Boolean = !near.overlaps(s.getMin, s.getMax)
   override def inverseCanDrop(s: Statistics[java.lang.Long]): Boolean = false
 }
 

@@ -1,13 +1,10 @@
 package org.apache.spark.sql.execution.rtfilter
 
-import com.fasterxml.jackson.databind.JsonNode
 import java.util.concurrent.atomic.AtomicLong
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
-import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.joins.BaseJoinExec
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 /** First hook, at preparation and at every re-plan: shows the plan to the planner and puts in the placeholders that it answers. */
@@ -15,7 +12,7 @@ class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
   private lazy val layer = new LayerSession(session)
 
   override def apply(plan: SparkPlan): SparkPlan =
-    if (!layer.enabled || !PlaceFilters.concerns(plan)) plan
+    if (!layer.enabled || !PlaceFilters.concerns(plan) || plan.exists(_.isInstanceOf[Gate])) plan
     else try {
       if (Verification.wanted(layer, plan)) Verification.run(session, plan)
       place(plan)
@@ -32,32 +29,13 @@ class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
     if (!answer.path("candidates").isArray || !answer.path("placeholders").isArray)
       throw new IllegalStateException("The planner's answer to a plan has no candidates.")
     val placements = Json.items(answer, "placeholders").map(Placement(_))
-    val placed = if (placements.isEmpty) plan else rewrite(root, placements)
+    val placed = if (placements.isEmpty) plan else new PlacedPlan(root, placements).plan
     val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"),
       "placeholders" -> answer.get("placeholders"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     QueryLog.planned(layer, id, decision)
     placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }
     placed
-  }
-
-  private def rewrite(node: NumberedNode, placements: Seq[Placement]): SparkPlan = node.plan match {
-    case stage: QueryStageExec => stage
-    case scan: FileSourceScanExec =>
-      val own = placements.filter(_.scan == node.id)
-      if (own.isEmpty) scan
-      else {
-        val filters = own.flatMap(p => scan.output.find(_.exprId.id == p.column).map(RuntimeFilter.placeholder(_, p.label, p.id)))
-        val changed = scan.copy(dataFilters = scan.dataFilters ++ filters)
-        changed.copyTagsFrom(scan)
-        changed
-      }
-    case other =>
-      val children = other.children.zip(node.children).map { case (_, child) => rewrite(child, placements) }
-      val changed = if (children.zip(other.children).forall { case (a, b) => a eq b }) other else other.withNewChildren(children)
-      val keys = placements.filter(_.join == node.id).map(p => PlacedKey(p.id, p.key, p.kinds, p.maxKeys))
-      if (keys.nonEmpty) changed.setTagValue(PlacedKey.OnJoin, keys)
-      changed
   }
 
   private def leaveAlone(plan: SparkPlan, e: Throwable): SparkPlan = {
@@ -69,14 +47,6 @@ class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
     plan.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     plan
   }
-}
-
-/** One placeholder of the planner's answer. */
-final case class Placement(id: String, join: Int, key: Int, scan: Int, column: Long, label: String, kinds: String, maxKeys: Int)
-
-object Placement {
-  def apply(json: JsonNode): Placement = Placement(json.get("id").asText, json.get("join").asInt, json.get("key").asInt,
-    json.get("scan").asInt, json.get("column").asLong, json.get("label").asText, json.get("kinds").asText, json.get("max_keys").asInt)
 }
 
 object PlaceFilters {

@@ -12,13 +12,18 @@ final class QueryRecord(val execution: Long, val session: String, description: O
   private val decisions = mutable.LinkedHashMap.empty[String, ObjectNode]
   private val fills = mutable.ArrayBuffer.empty[ObjectNode]
   private val scans = mutable.ArrayBuffer.empty[ScanMetrics]
+  private val rowFilters = mutable.ArrayBuffer.empty[RowMetrics]
 
   def decided(id: String, decision: ObjectNode): Unit = synchronized { decisions.getOrElseUpdate(id, decision); () }
-  def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics]): Unit = synchronized { fills += fill; scans ++= narrowed; () }
+  def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {
+    fills += fill
+    scans ++= narrowed
+    rowFilters ++= rows
+  }
 
   def toJson: ObjectNode = synchronized {
     Json.obj("execution" -> execution, "session" -> session, "description" -> description, "decisions" -> decisions.values, "fills" -> fills,
-      "scans" -> scans.map(_.toJson))
+      "scans" -> scans.map(_.toJson), "row_filters" -> rowFilters.map(_.toJson))
   }
 
   def appendToLog(): Unit = if (logPath.nonEmpty)
@@ -37,10 +42,10 @@ object QueryLog extends Logging {
     record(layer).foreach(_.decided(id, decision))
   }
 
-  def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[ScanMetrics]): Unit = synchronized {
+  def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {
     record(layer).foreach { r =>
       decisionIds.foreach(id => planned.get(id).foreach(r.decided(id, _)))
-      r.filled(fill, narrowed)
+      r.filled(fill, narrowed, rows)
     }
   }
 

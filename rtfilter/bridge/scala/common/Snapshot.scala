@@ -1,12 +1,13 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.execution.window.{WindowExecBase, WindowGroupLimitExec}
 import scala.collection.mutable.ArrayBuffer
 
 /** A plan node with the number it has in the snapshot; stages show the plan that they run as their child. */
@@ -32,34 +33,65 @@ object Snapshot {
 
   def nodes(root: NumberedNode): Seq[ObjectNode] = {
     val out = ArrayBuffer.empty[ObjectNode]
+    val same = equalExchanges(root)
     def walk(node: NumberedNode): Unit = {
-      out += describe(node)
+      out += describe(node, same.get(node.id))
       node.children.foreach(walk)
     }
     walk(root)
     out.toSeq
   }
 
-  private def describe(node: NumberedNode): ObjectNode = {
+  /** A number for every exchange (by node) that has its like elsewhere in the plan: those are run once. */
+  private def equalExchanges(root: NumberedNode): Map[Int, Int] = {
+    val found = ArrayBuffer.empty[(Int, SparkPlan)]
+    def walk(node: NumberedNode): Unit = {
+      node.plan match {
+        case exchange: Exchange => found += node.id -> exchange
+        case _ =>
+      }
+      node.children.foreach(walk)
+    }
+    walk(root)
+    if (found.size < 2) Map.empty
+    else found.groupBy(_._2.canonicalized).values.filter(_.size > 1).toSeq.sortBy(_.head._1).zipWithIndex.flatMap { case (members, number) =>
+      members.map(_._1 -> number)
+    }.toMap
+  }
+
+  private def describe(node: NumberedNode, same: Option[Int]): ObjectNode = {
     val plan = node.plan
     val json = Json.obj("id" -> node.id, "op" -> plan.nodeName, "children" -> node.children.map(_.id),
       "output" -> plan.output.map(_.exprId.id))
     def add(fields: (String, Any)*): Unit = fields.foreach { case (name, value) => Json.put(json, name, value) }
     plan match {
       case scan: FileSourceScanExec => add(scanFields(scan): _*)
-      case project: ProjectExec => add("kind" -> "project", "exprs" -> project.projectList.map(expression))
-      case filter: FilterExec => add("kind" -> "filter", "condition" -> expression(filter.condition))
+      case project: ProjectExec => add("kind" -> "project", "exprs" -> project.projectList.map(SnapshotExpression(_)))
+      case filter: FilterExec => add("kind" -> "filter", "condition" -> SnapshotExpression(filter.condition),
+        "conjuncts" -> SnapshotExpression.conjuncts(filter.condition))
       case _: SortExec => add("kind" -> "sort")
       case join: BroadcastHashJoinExec => add(joinFields("broadcast_hash_join", join, Some(join.buildSide), join.isNullAwareAntiJoin): _*)
       case join: ShuffledHashJoinExec => add(joinFields("shuffled_hash_join", join, Some(join.buildSide), nullAware = false): _*)
       case join: SortMergeJoinExec => add(joinFields("sort_merge_join", join, None, nullAware = false): _*)
-      case _: ReusedExchangeExec => add("kind" -> "reused_exchange")
-      case _: BroadcastExchangeLike => add("kind" -> "broadcast_exchange")
-      case _: Exchange => add("kind" -> "exchange")
+      case join: BroadcastNestedLoopJoinExec => add(joinFields("nested_loop_join", join, Some(join.buildSide), nullAware = false): _*)
+      case join: CartesianProductExec => add(joinFields("nested_loop_join", join, None, nullAware = false): _*)
+      case aggregate: BaseAggregateExec => add("kind" -> "aggregate", "grouping" -> aggregate.groupingExpressions.map(SnapshotExpression(_)),
+        "results" -> aggregate.resultExpressions.map(SnapshotExpression(_)))
+      case window: WindowExecBase => add("kind" -> "window", "partition" -> window.partitionSpec.map(SnapshotExpression(_)))
+      case limit: WindowGroupLimitExec => add("kind" -> "window", "partition" -> limit.partitionSpec.map(SnapshotExpression(_)))
+      case _: UnionExec => add("kind" -> "union")
+      case _: GenerateExec => add("kind" -> "generate")
+      case expand: ExpandExec => add("kind" -> "expand", "columns" -> expand.output.zipWithIndex.map { case (column, i) =>
+        val sources = expand.projections.map(_(i))
+        Json.obj("id" -> column.exprId.id, "source" -> Option.when(sources.forall(_.semanticEquals(sources.head)))(SnapshotExpression(sources.head)))
+      })
+      case _: ReusedExchangeExec => add("kind" -> "reused_exchange", "same" -> same)
+      case _: BroadcastExchangeLike => add("kind" -> "broadcast_exchange", "same" -> same)
+      case _: Exchange => add("kind" -> "exchange", "same" -> same)
       case stage: QueryStageExec =>
         val statistics = if (stage.isMaterialized) Some(stage.getRuntimeStatistics) else None
-        add("kind" -> "query_stage", "broadcast" -> stage.isInstanceOf[BroadcastQueryStageExec], "materialized" -> stage.isMaterialized,
-          "rows" -> statistics.flatMap(_.rowCount), "bytes" -> statistics.map(_.sizeInBytes))
+        add("kind" -> "query_stage", "broadcast" -> stage.isInstanceOf[BroadcastQueryStageExec], "shuffle" -> stage.isInstanceOf[ShuffleQueryStageExec],
+          "materialized" -> stage.isMaterialized, "rows" -> statistics.flatMap(_.rowCount), "bytes" -> statistics.map(_.sizeInBytes), "same" -> same)
       case _ => add("kind" -> "other")
     }
     json
@@ -69,7 +101,8 @@ object Snapshot {
     val relation = scan.relation
     val partitions = relation.partitionSchema.fieldNames.toSet
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
-      "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> relation.sizeInBytes,
+      "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> relation.sizeInBytes, "columns_total" -> relation.dataSchema.size,
+      "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
       "columns" -> scan.output.map { column =>
         Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
           "partition" -> partitions.contains(column.name))
@@ -82,18 +115,6 @@ object Snapshot {
   private def joinFields(kind: String, join: BaseJoinExec, buildSide: Option[BuildSide], nullAware: Boolean): Seq[(String, Any)] =
     Seq("kind" -> kind, "join_type" -> join.joinType.toString, "null_aware" -> nullAware,
       "build_side" -> buildSide.map { case BuildLeft => "left"; case BuildRight => "right" },
-      "left_keys" -> join.leftKeys.map(expression), "right_keys" -> join.rightKeys.map(expression))
-
-  private def expression(e: Expression): ObjectNode = {
-    val json = e match {
-      case a: Attribute => Json.obj("kind" -> "attr", "id" -> a.exprId.id, "name" -> a.name, "type" -> a.dataType.catalogString)
-      case a: Alias => Json.obj("kind" -> "alias", "id" -> a.exprId.id, "name" -> a.name, "type" -> a.dataType.catalogString,
-        "child" -> expression(a.child))
-      case c: Cast => Json.obj("kind" -> "cast", "type" -> c.dataType.catalogString, "child" -> expression(c.child))
-      case other => Json.obj("kind" -> "other", "text" -> other.toString.take(200), "type" -> other.dataType.catalogString,
-        "refs" -> other.references.toSeq.map(_.exprId.id))
-    }
-    if (!e.deterministic) json.put("deterministic", false)
-    json
-  }
+      "left_keys" -> join.leftKeys.map(SnapshotExpression(_)), "right_keys" -> join.rightKeys.map(SnapshotExpression(_)),
+      "condition" -> join.condition.map(SnapshotExpression(_)))
 }

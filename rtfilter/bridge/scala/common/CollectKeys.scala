@@ -1,0 +1,191 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import java.util.WeakHashMap
+import org.apache.spark.TaskContext
+import org.apache.spark.rdd.{DeterministicLevel, RDD}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BindReferences, BoundReference, Cast, Expression, UnsafeProjection}
+import org.apache.spark.sql.execution.{CoalescedPartitionSpec, ProjectExec, ShufflePartitionSpec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, BroadcastQueryStageExec, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.execution.joins.{HashJoin, HashedRelation, LongHashedRelation}
+import org.apache.spark.sql.types.{DataType, IntegralType, LongType}
+import org.apache.spark.util.Utils
+
+/** A filter's keys out of a row that holds the join's build keys at these ordinals. */
+final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeTypes: Array[DataType], limits: KeyLimits) extends Serializable {
+  private val single = ordinals.length == 1
+  private val ofBytes = probeTypes.map(KeyDomain.isBytes)
+  val bytes: Option[ByteKeys] = if (single && ofBytes.head) Some(new ByteKeys(limits)) else None
+  private val ownLongs = if (bytes.isEmpty) new LongKeys(limits, gaps = single) else null
+  def longs: LongKeys = bytes.map(_.hashes).getOrElse(ownLongs)
+  def isComposite: Boolean = !single
+
+  @transient private lazy val longReaders = ordinals.indices.map(i =>
+    if (ofBytes(i)) null else KeyDomain.longReader(buildTypes(i), probeTypes(i))).toArray
+  @transient private lazy val byteReaders = ordinals.indices.map(i =>
+    if (ofBytes(i)) KeyDomain.bytesReader(buildTypes(i), probeTypes(i)) else null).toArray
+
+  def add(row: InternalRow): Unit =
+    if (!single) addTuple(row)
+    else if (!row.isNullAt(ordinals(0))) {
+      if (bytes.isDefined) { val value = byteReaders(0)(row, ordinals(0)); if (value != null) bytes.get.add(value) }
+      else if (longReaders(0).has(row, ordinals(0))) ownLongs.add(longReaders(0).read(row, ordinals(0)))
+    }
+
+  private def addTuple(row: InternalRow): Unit = {
+    var hash = 0L
+    var i = 0
+    while (i < ordinals.length) {
+      val at = ordinals(i)
+      if (row.isNullAt(at)) return
+      if (ofBytes(i)) {
+        val value = byteReaders(i)(row, at)
+        if (value == null) return
+        hash = KeyDomain.hash(value, hash)
+      } else {
+        if (!longReaders(i).has(row, at)) return
+        hash = KeyDomain.hash(longReaders(i).read(row, at), hash)
+      }
+      i += 1
+    }
+    ownLongs.add(hash)
+  }
+
+  def addAll(other: KeySink): Unit = bytes match {
+    case Some(mine) => mine.addAll(other.bytes.get)
+    case None => ownLongs.addAll(other.ownLongs)
+  }
+}
+
+/** Why a build side's keys were not collected: a reason code and its sentence. */
+final case class NotCollected(reason: String, detail: String)
+
+/** The keys of finished build sides. */
+object CollectKeys {
+  type Collected = Either[NotCollected, Seq[KeySink]]
+
+  /** Keys by shuffle and by what was wanted of it, so that several scans that wait for one build side cost one job. */
+  private val cache = new WeakHashMap[ShuffleExchangeLike, Map[Seq[Any], Seq[KeySink]]]
+
+  /** One sink for each wanted filter, all filled in one pass; `keys` are the join's build keys over what the stage puts out. */
+  def from(source: SparkPlan, keys: Seq[Expression], wanted: Seq[PlacedKey]): Collected = source match {
+    case SortExec(_, _, child, _) => from(child, keys, wanted)
+    case AQEShuffleReadExec(child, _) => from(child, keys, wanted)
+    case project: ProjectExec => from(project.child, keys.map(below(project, _)), wanted)
+    case stage: BroadcastQueryStageExec if stage.isMaterialized => limited(stage.getRuntimeStatistics.rowCount, wanted)(fromRelation(stage, keys, wanted))
+    case stage: ShuffleQueryStageExec if stage.isMaterialized => limited(stage.getRuntimeStatistics.rowCount, wanted)(fromShuffle(stage, keys, wanted))
+    case other => Left(NotCollected("SOURCE_NOT_READY", s"The build side (${other.nodeName}) was not finished before the probe side started."))
+  }
+
+  def rows(source: SparkPlan): Option[BigInt] = source.collectFirst {
+    case stage: BroadcastQueryStageExec if stage.isMaterialized => stage.getRuntimeStatistics.rowCount
+    case stage: ShuffleQueryStageExec if stage.isMaterialized => stage.getRuntimeStatistics.rowCount
+  }.flatten
+
+  private def below(project: ProjectExec, key: Expression): Expression = key.transform {
+    case a: Attribute => project.projectList.find(_.exprId == a.exprId).map {
+      case alias: Alias => alias.child
+      case named => named
+    }.getOrElse(a)
+  }
+
+  private def limited(rows: Option[BigInt], wanted: Seq[PlacedKey])(collect: => Collected): Collected = {
+    val most = wanted.map(_.maxBuildRows).max
+    if (rows.exists(_ > most))
+      Left(NotCollected("BUILD_TOO_LARGE", s"The build side has ${rows.get} rows; up to $most would have been worth collecting."))
+    else collect
+  }
+
+  private def sinks(types: Seq[DataType], wanted: Seq[PlacedKey], rows: Long): Seq[KeySink] =
+    wanted.map(w => new KeySink(w.keys.toArray, w.keys.map(types(_)).toArray, w.types.toArray, w.limits(rows)))
+
+  /**
+   * Checked on 4.3: rows with a null key are not in the relation; several integral keys are packed into one long where they fit
+   * (HashJoin.rewriteKeyExpr); iterating uses shared buffers, hence the read-only copy.
+   */
+  private def fromRelation(stage: BroadcastQueryStageExec, keys: Seq[Expression], wanted: Seq[PlacedKey]): Collected =
+    stage.broadcast.relationFuture.get().value match {
+      case relation: HashedRelation =>
+        val types = keys.map(_.dataType)
+        val found = sinks(types, wanted, stage.getRuntimeStatistics.rowCount.map(_.toLong).getOrElse(Long.MaxValue >> 1))
+        val unpack = relation match {
+          case _: LongHashedRelation => Some(UnsafeProjection.create(types.indices.map(unpacked(keys, _))))
+          case _ => None
+        }
+        relation.asReadOnlyCopy().keys().foreach { row =>
+          val keyRow = unpack.map(_(row)).getOrElse(row)
+          found.foreach(_.add(keyRow))
+        }
+        Right(found)
+      case other => Left(NotCollected("SOURCE_NOT_READY", s"The build side is a ${other.getClass.getSimpleName}, not a hashed relation."))
+    }
+
+  private def unpacked(keys: Seq[Expression], i: Int): Expression =
+    if (keys.size > 1) HashJoin.extractKeyExprAt(keys, i)
+    else keys.head.dataType match {
+      case _: IntegralType => Cast(BoundReference(0, LongType, nullable = false),
+        keys.head.dataType, ansiEnabled = false)
+      case other => BoundReference(0, other, nullable = false)
+    }
+
+  private def fromShuffle(stage: ShuffleQueryStageExec, keys: Seq[Expression], wanted: Seq[PlacedKey]): Collected = {
+    val partitions = readTogether(stage)
+    val rows = stage.getRuntimeStatistics.rowCount.map(_.toLong).getOrElse(Long.MaxValue >> 1)
+    val what: Seq[Any] = keys.map(k => BindReferences.bindReference(k, stage.output, allowFailures = true).canonicalized) ++ wanted.map(_.copy(placeholder = ""))
+    if (keys.exists(!_.references.subsetOf(stage.outputSet))) Left(NotCollected("SOURCE_NOT_READY", "The build side does not put out the join's keys."))
+    else cache.synchronized(Option(cache.get(stage.shuffle)).flatMap(_.get(what))).map(Right(_)).getOrElse {
+      if (partitions.isEmpty) Right(sinks(keys.map(_.dataType), wanted, rows))
+      else {
+        val shuffled = stage.shuffle.getShuffleRDD(partitions.toArray).asInstanceOf[RDD[InternalRow]]
+        // A build side that could come out differently when a lost part of it is computed again must not decide what is read.
+        if (shuffled.outputDeterministicLevel == DeterministicLevel.INDETERMINATE)
+          Left(NotCollected("NOT_DETERMINISTIC", "The build side's rows may change when a lost part of its shuffle is computed again."))
+        else {
+          val found = run(shuffled, keys, stage.output, sinks(keys.map(_.dataType), wanted, rows))
+          cache.synchronized(cache.put(stage.shuffle, Option(cache.get(stage.shuffle)).getOrElse(Map.empty[Seq[Any], Seq[KeySink]]) + (what -> found)))
+          Right(found)
+        }
+      }
+    }
+  }
+
+  /** Neighbouring shuffle partitions as one task each, as many as there are cores, and at least `TaskBytes` of data in each. */
+  private def readTogether(stage: ShuffleQueryStageExec): Seq[ShufflePartitionSpec] = stage.mapStats.toSeq.flatMap { statistics =>
+    val sizes = statistics.bytesByPartitionId
+    val target = math.max(TaskBytes, sizes.sum / math.max(1, stage.session.sparkContext.defaultParallelism) + 1)
+    val specs = Seq.newBuilder[ShufflePartitionSpec]
+    var start = 0
+    var size = 0L
+    sizes.indices.foreach { i =>
+      size += sizes(i)
+      if (size >= target || i == sizes.length - 1) { specs += CoalescedPartitionSpec(start, i + 1, size); start = i + 1; size = 0 }
+    }
+    specs.result()
+  }
+  private val TaskBytes = 1L << 20
+
+  /** Sinks travel as Java objects whatever `spark.serializer` is: Kryo may be told to refuse classes that it does not know. */
+  private def run(rows: RDD[InternalRow], keys: Seq[Expression], output: Seq[Attribute], sinks: Seq[KeySink]): Seq[KeySink] = {
+    val sc = rows.sparkContext
+    val bound = BindReferences.bindReferences(keys, output)
+    val empty = Utils.serialize(sinks.toArray)
+    val task = (_: TaskContext, part: Iterator[InternalRow]) =>
+      if (part.isEmpty) Array.emptyByteArray
+      else {
+        val mine = CollectKeys.sinksIn(empty)
+        val project = UnsafeProjection.create(bound)
+        part.foreach { row => val keyRow = project(row); var i = 0; while (i < mine.length) { mine(i).add(keyRow); i += 1 } }
+        Utils.serialize(mine)
+      }
+    val before = sc.getLocalProperty(DescriptionKey)
+    sc.setLocalProperty(DescriptionKey, "rtfilter: keys of a build side")
+    try sc.runJob[InternalRow, Array[Byte]](rows, task, rows.partitions.indices, (_: Int, part: Array[Byte]) =>
+      if (part.nonEmpty) sinks.zip(sinksIn(part)).foreach { case (all, some) => all.addAll(some) })
+    finally sc.setLocalProperty(DescriptionKey, before)
+    sinks
+  }
+
+  private def sinksIn(bytes: Array[Byte]): Array[KeySink] = Utils.deserialize[Array[KeySink]](bytes, classOf[KeySink].getClassLoader)
+  private val DescriptionKey = "spark.job.description"
+}

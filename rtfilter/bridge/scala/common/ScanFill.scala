@@ -1,0 +1,104 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import scala.collection.mutable.ArrayBuffer
+
+/** A placeholder whose keys are there. */
+final case class FilledKey(placeholder: RuntimeFilter, key: PlacedKey, sink: KeySink, buildRows: Option[BigInt]) {
+  def columns: Seq[Attribute] = placeholder.children.map(_.asInstanceOf[Attribute])
+}
+
+/** Arrays for a request's body: eight-byte ones first, so that every slice is aligned. */
+final class BodyParts {
+  private val wide = ArrayBuffer.empty[(ObjectNode, Array[Byte])]
+  private val bytes = ArrayBuffer.empty[(ObjectNode, Array[Byte])]
+
+  def longs(values: Array[Long]): ObjectNode = add(wide, Body.of(values), values.length)
+  def raw(values: Array[Byte]): ObjectNode = add(bytes, values, values.length)
+  private def add(to: ArrayBuffer[(ObjectNode, Array[Byte])], values: Array[Byte], count: Int): ObjectNode = {
+    val slice = Json.obj("at" -> 0, "count" -> count)
+    to += slice -> values
+    slice
+  }
+
+  /** The body, once everything is added; fills in where each slice is. */
+  def layOut(): Seq[Array[Byte]] = {
+    var at = 0
+    (wide ++ bytes).map { case (slice, values) => slice.put("at", at); at += values.length; values }.toSeq
+  }
+}
+
+/** A scan with filled keys: the question about it, and what comes of the answer. */
+final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys: Seq[FilledKey]) {
+  lazy val files: ScanFiles = ScanFiles.of(scan)
+  def columns: Seq[String] = keys.flatMap(_.columns.map(_.name)).distinct
+
+  def request(number: Int, body: BodyParts): ObjectNode =
+    Json.obj("scan" -> number, "files" -> files.digest, "filters" -> keys.map { k =>
+      val longs = k.sink.longs
+      val json = Json.obj("id" -> k.placeholder.id, "columns" -> k.columns.map(_.name), "types" -> k.key.types.map(_.catalogString), "kinds" -> k.key.kinds,
+        "ahead" -> k.key.ahead, "keep_nulls" -> k.key.keepNulls, "kind" -> longs.kind, "distinct" -> longs.count,
+        "build_rows" -> k.buildRows.getOrElse(BigInt(longs.seen)))
+      forPacks(k.sink, body).foreach { case (name, value) => Json.put(json, name, value) }
+      json
+    })
+
+  private def forPacks(sink: KeySink, body: BodyParts): Seq[(String, Any)] =
+    if (sink.isComposite) Seq("form" -> "none")
+    else if (sink.longs.isEmpty) Seq("form" -> "empty")
+    else sink.bytes match {
+      case Some(bytes) =>
+        val values = bytes.sorted.getOrElse(Array(bytes.min, bytes.max))
+        Seq("form" -> (if (bytes.sorted.isDefined) "set" else "ranges"), "offsets" -> body.longs(values.scanLeft(0L)(_ + _.length)),
+          "blob" -> body.raw(values.flatten))
+      case None => sink.longs.distinct match {
+        case Some(distinct) => Seq("form" -> "set", "keys" -> body.longs(distinct))
+        case None => Seq("form" -> "ranges", "lows" -> body.longs(sink.longs.ranges.lows), "highs" -> body.longs(sink.longs.ranges.highs))
+      }
+    }
+
+  def outcome(answer: Answer, verdict: ObjectNode, filters: Seq[ObjectNode], fillMs: Long): FilledScan = {
+    val applied = keys.flatMap(k => filters.find(f => f.get("id").asText == k.placeholder.id && f.get("decision").asText == "applied").map(k -> _))
+    val shown = applied.map { case (k, f) => k.placeholder.copy(state =
+      s"${f.get("kind").asText} of ${f.get("keys").asLong} keys, ${f.get("packs_kept").asLong} of ${f.get("packs_total").asLong} packs") }
+    // In the order of the answer: the planner puts first what drops most.
+    val rows = filters.filter(_.path("rows").asBoolean(false)).flatMap(f => applied.collectFirst { case (k, `f`) => rowFilter(k) })
+    val changed = if (!verdict.path("apply").asBoolean(false)) FilledStage.withoutFilters(scan) else {
+      val selection = PackSelection(perFile(answer, verdict), showsLengths = scan.fileConstantMetadataColumns.nonEmpty)
+      val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, selection.droppedFiles, fillMs)
+      NarrowedScan(scan, selection, applied.flatMap { case (k, f) => predicate(k, f) }, shown, metrics)
+    }
+    FilledScan(scan, changed, rows)
+  }
+
+  private def rowFilter(k: FilledKey): SparkPlan => RowFilterExec = {
+    val sc = scan.relation.sparkSession.sparkContext
+    val test = SharedTest(sc, k.sink.longs.test)
+    child => RowFilterExec(k.columns, test, k.key.keepNulls, k.placeholder.id, child)(RowFilterExec.counts(sc))
+  }
+
+  /** Whole numbers go into the Parquet reader too; other types are left to packs and rows. */
+  private def predicate(k: FilledKey, filter: ObjectNode): Option[KeyPredicate] =
+    if (k.sink.isComposite || k.key.keepNulls || !KeyPredicate.takes(k.columns.head.dataType)) None
+    else filter.path("push").asText match {
+      case "set" => Some(KeyPredicate.of(k.columns.head, k.sink.longs.test, k.sink.longs.ranges, filter.path("dictionary").asBoolean(false)))
+      case "range" => Some(KeyPredicate.of(k.columns.head, k.sink.longs.ranges, k.sink.longs.ranges, filter.path("dictionary").asBoolean(false)))
+      case _ => None
+    }
+
+  private def perFile(answer: Answer, verdict: ObjectNode): Map[String, FilePacks] = {
+    val counts = answer.ints(verdict.get("counts").asInstanceOf[ObjectNode])
+    val starts = answer.longs(verdict.get("starts").asInstanceOf[ObjectNode])
+    val kept = answer.bytes(verdict.get("keep").asInstanceOf[ObjectNode])
+    if (counts.length != files.paths.length || starts.length != kept.length || counts.filter(_ > 0).sum != starts.length)
+      throw new IllegalStateException("the planner's verdict does not fit the scan's files")
+    var next = 0
+    files.paths.indices.filter(counts(_) >= 0).map { i =>
+      val order = (next until next + counts(i)).sortBy(starts(_))
+      next += counts(i)
+      files.paths(i) -> new FilePacks(order.map(starts(_)).toArray, order.map(kept(_)).toArray, files.sizes(i))
+    }.toMap
+  }
+}

@@ -1,0 +1,61 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
+
+/** An expression as the planner sees it: docs/protocol.md, "plan". */
+object SnapshotExpression {
+  def apply(e: Expression): ObjectNode = {
+    val json = e match {
+      case a: Attribute => Json.obj("kind" -> "attr", "id" -> a.exprId.id, "name" -> a.name, "type" -> a.dataType.catalogString)
+      case a: Alias => Json.obj("kind" -> "alias", "id" -> a.exprId.id, "name" -> a.name, "type" -> a.dataType.catalogString,
+        "child" -> SnapshotExpression(a.child))
+      case c: Cast => Json.obj("kind" -> "cast", "type" -> c.dataType.catalogString, "child" -> SnapshotExpression(c.child))
+      // Checked on 4.3: join keys of type float and double are wrapped so by NormalizeFloatingNumbers.
+      case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) =>
+        Json.obj("kind" -> "normalize", "type" -> e.dataType.catalogString, "child" -> SnapshotExpression(child))
+      // Checked on 4.3: ExtractEquiJoinKeys makes of `a <=> b` the keys coalesce(a, default) and isnull(a).
+      case Coalesce(Seq(child, literal: Literal)) if literal.value != null =>
+        Json.obj("kind" -> "coalesce_default", "type" -> e.dataType.catalogString, "child" -> SnapshotExpression(child))
+      case other => Json.obj("kind" -> "other", "text" -> other.toString.take(200), "type" -> other.dataType.catalogString,
+        "refs" -> other.references.toSeq.map(_.exprId.id))
+    }
+    if (!e.deterministic) json.put("deterministic", false)
+    if (mayRaise(e)) json.put("may_raise", true)
+    json
+  }
+
+  /** What sort of condition each conjunct is, for a guess at how much it lets through. */
+  def conjuncts(condition: Expression): Seq[String] = condition match {
+    case And(left, right) => conjuncts(left) ++ conjuncts(right)
+    case EqualTo(_, _: Literal) | EqualTo(_: Literal, _) | EqualNullSafe(_, _: Literal) => Seq("eq")
+    case _: In | _: InSet => Seq("in")
+    case _: LessThan | _: LessThanOrEqual | _: GreaterThan | _: GreaterThanOrEqual => Seq("range")
+    case _: StartsWith => Seq("prefix")
+    case _: IsNull => Seq("null")
+    case _: IsNotNull => Seq("not_null")
+    case _ => Seq("other")
+  }
+
+  /** Whether evaluating it may fail on some input. What is not known to be safe counts as failing. */
+  def mayRaise(e: Expression): Boolean = !safe(e) || e.children.exists(mayRaise)
+
+  private def safe(e: Expression): Boolean = e match {
+    case _: Attribute | _: Literal | _: Alias | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: IsNaN | _: In | _: InSet => true
+    case _: Coalesce | _: If | _: CaseWhen | _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: RuntimeFilter => true
+    case _: StartsWith | _: EndsWith | _: Contains | _: Like | _: Substring | _: Upper | _: Lower | _: StringTrim | _: Length | _: Concat => true
+    case _: Year | _: Month | _: DayOfMonth | _: Quarter | _: DynamicPruning | _: CheckOverflow if !ansi(e) => true
+    case c: Cast => !ansi(c) || Cast.canUpCast(c.child.dataType, c.dataType)
+    case a: BinaryArithmetic => a.evalMode != EvalMode.ANSI
+    case a: UnaryMinus => !a.failOnError
+    case a: Abs => !a.failOnError
+    case _ => false
+  }
+
+  private def ansi(e: Expression): Boolean = e match {
+    case c: Cast => c.evalMode == EvalMode.ANSI
+    case c: CheckOverflow => !c.nullOnOverflow
+    case _ => false
+  }
+}

@@ -1,0 +1,35 @@
+"""How many Spark jobs a query took: a build side that ran twice shows there."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from rtfilter.bridge import jvm
+
+_numbers = itertools.count()
+
+
+def jobs_of(spark: SparkSession, sql: str, *, on: bool) -> tuple[list[tuple[Any, ...]], int, DataFrame]:
+    """Rows, number of jobs, and the frame that ran."""
+    group = f"jobs {next(_numbers)}"
+    spark.conf.set("rtfilter.enabled", on)
+    spark.sparkContext.setJobGroup(group, group)
+    try:
+        frame = spark.sql(sql)
+        rows = sorted((tuple(row) for row in frame.collect()), key=repr)
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(jvm.LISTENER_WAIT_MS)
+        return rows, len(spark.sparkContext.statusTracker().getJobIdsForGroup(group)), frame
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", "")
+        spark.conf.set("rtfilter.enabled", False)
+
+
+def rows_dropped(frame: DataFrame) -> int:
+    return sum(each["rows_dropped"] for each in jvm.row_metrics(frame))
+
+
+def packs_rejected(frame: DataFrame) -> int:
+    return sum(scan["packs_total"] - scan["packs_read"] for scan in jvm.scan_metrics(frame) if scan["narrowed"])

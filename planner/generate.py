@@ -26,7 +26,7 @@ from planner.snapshot import (
 )
 
 # The filter kinds of this version, out of those of `rtfilter.kinds`.
-AVAILABLE_KINDS = ("range", "set", "bloom")
+AVAILABLE_KINDS = ("range", "set")
 # The bridge reads it as a Java int.
 LARGEST_MAX_KEYS = 2**31 - 1
 
@@ -71,26 +71,15 @@ class Placeholder:
     label: str
     kinds: tuple[str, ...]
     max_keys: int
-    build_side: str
-    source: int
-    gate: bool
 
     def to_dict(self) -> dict[str, object]:
         """The form of the protocol."""
         return {
             "id": self.id,
             "join": self.join,
-            "keys": [self.key],
-            "build_side": self.build_side,
-            "source": self.source,
-            "gate": self.gate,
+            "key": self.key,
             "scan": self.scan,
-            "columns": [self.column],
-            "bloom_fpp": 0.01,
-            "bloom_max_bytes": 1 << 24,
-            "max_build_rows": 50_000_000,
-            "keep_nulls": False,
-            "ahead": "shuffle" if self.gate else None,
+            "column": self.column,
             "label": self.label,
             "kinds": ",".join(self.kinds),
             "max_keys": self.max_keys,
@@ -153,9 +142,6 @@ class _Generation:
     settings: PlanSettings
     placeholders: list[Placeholder] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
-
-
-_RIGHT_PROBE: dict[int, str] = {}
 
 
 def plan_filters(plan: Plan, settings: PlanSettings) -> FilterPlan:
@@ -229,10 +215,12 @@ def _probe_side(join: Join) -> str:
     """The streamed side; of a sort-merge join the side that could be filtered."""
     if join.streamed_side is not None:
         return join.streamed_side
-    return _RIGHT_PROBE.get(0, LEFT)
+    return LEFT if refuse_to_filter(join.join_type, LEFT, join.null_aware) is None else RIGHT
 
 
 def _refuse_join(join: Join, probe_side: str) -> Refusal | None:
+    if join.kind != BROADCAST:
+        return Refusal(SHUFFLED_JOIN, f"{join.op} shuffles both sides; filters for shuffled joins are not in this version.")
     return refuse_to_filter(join.join_type, probe_side, join.null_aware)
 
 
@@ -250,12 +238,7 @@ def _trace(
 
 def _place(generation: _Generation, join: Join, key: int, found: ProbeColumn, label: str) -> str:
     settings = generation.settings
-    side = RIGHT if _probe_side(join) == LEFT else LEFT
-    at = generation.plan.nodes[join.child_of(side)]
-    while not isinstance(at, Exchange | QueryStage):
-        at = generation.plan.nodes[at.children[0]]
     placeholder = Placeholder(
-        build_side=side, source=at.id, gate=join.kind != BROADCAST,
         id=f"{settings.decision}.{len(generation.placeholders)}",
         join=join.id,
         key=key,

@@ -83,7 +83,7 @@ def trace_to_scan(plan: Plan, start: int, key: Expression, field_id_read: bool) 
             at, wanted = node.children[0], _through_project(plan, node, wanted)
         elif isinstance(node, Filter):
             at, wanted = node.children[0], _through_filter(node, wanted)
-        elif isinstance(node, Sort) or (isinstance(node, Exchange) and node.kind == "exchange"):
+        elif isinstance(node, Sort):
             at = node.children[0]
         elif isinstance(node, Join):
             side = _side_of(plan, node, wanted)

@@ -243,7 +243,7 @@ def _node(raw: object, expected: int) -> PlanNode:
         return _scan(raw, base, where)
     if kind in JOIN_KINDS:
         return _join(raw, kind, base, where)
-    if kind in ("other", "aggregate", "window", "union", "generate", "expand", "nested_loop_join"):
+    if kind == "other":
         return OtherNode(*base)
     if kind not in UNARY_KINDS:
         raise SnapshotError(f"{where} has the unknown kind {kind!r}")

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
 
-import numpy as np
-
-from planner.decide import DecideSettings, FilterDecision, FilterFigures, choose_kind, decide_filters
-from planner.generate import PlanSettings, plan_filters
+from planner.decide import DecideSettings
+from planner.generate import plan_filters
+from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from rtfilter.errors import ProtocolError
-from rtfilter.host.frames import PROTOCOL, BodyWriter, Frame
+from rtfilter.host.fills import Message, answer_fill, parse_scan
+from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.options import Options, defaults
-from rtfilter.store.filters import EmptyFilter, KeyFilter, RangeFilter, filter_of_keys
-from rtfilter.store.tables import ColumnFilter, FooterStore, Verdict
+from rtfilter.store.tables import FooterStore
 from rtfilter.version import __version__
-
-Message = dict[str, Any]
 
 
 @functools.lru_cache(maxsize=64)
@@ -75,6 +71,9 @@ class Requests:
             kinds=options.kinds,
             cost=options.cost,
             max_keys=options.set_max_keys,
+            bloom_fpp=options.bloom_fpp,
+            bloom_max_bytes=options.bloom_max_bytes,
+            gate_enabled=options.gate_enabled,
             adaptive=bool(spark.get("adaptive", True)),
             field_id_read=bool(spark.get("field_id_read", False)),
         )
@@ -108,79 +107,16 @@ class Requests:
         spark = frame.json.get("spark") or {}
         settings = DecideSettings(cost=options.cost, cores=int(spark.get("cores") or 1))
         unknown, verdicts = [], []
-        for scan in frame.json["scans"]:
-            columns = [ColumnFilter(f["columns"][0], f["types"][0], _key_filter(frame, f)) for f in scan["filters"]]
-            self.store.prefetch(scan["files"], {column.column for column in columns})
+        for asked in frame.json["scans"]:
+            scan = parse_scan(frame, asked)
+            self.store.prefetch(asked["files"], {column.column for column in scan.columns})
             verdict = self.store.verdict(
-                scan["files"], columns, bool(spark.get("case_sensitive", False)), wait_s=options.footers_wait_ms / 1000
+                asked["files"], scan.columns, bool(spark.get("case_sensitive", False)), wait_s=options.footers_wait_ms / 1000
             )
             if verdict is None:
-                unknown.append(scan["files"])
+                unknown.append(asked["files"])
             else:
                 verdicts.append((scan, verdict))
         if unknown:
             return {"unknown_digests": unknown}, b""
-        return _answer_fill(verdicts, settings)
-
-
-def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
-    """The filter of a request's keys, in the form that decides on packs."""
-    form = asked["form"]
-    if form == "empty":
-        return EmptyFilter()
-    if form == "set":
-        return filter_of_keys(frame.int64(asked["keys"]).astype(np.int64, copy=False))
-    lows, highs = frame.int64(asked["lows"]), frame.int64(asked["highs"])
-    return RangeFilter(int(lows[0]), int(highs[-1]))
-
-
-def _answer_fill(verdicts: Sequence[tuple[Message, Verdict]], settings: DecideSettings) -> tuple[Message, bytes]:
-    body = BodyWriter()
-    # Wide arrays first: all slices of the body stay aligned.
-    starts = [body.add(verdict.starts) for _, verdict in verdicts]
-    counts = [body.add(verdict.counts) for _, verdict in verdicts]
-    scans, filters = [], []
-    for (scan, verdict), starts_part, counts_part in zip(verdicts, starts, counts, strict=True):
-        decisions = _decide(scan, verdict, settings)
-        applied = [number for number, decision in enumerate(decisions) if decision.applied]
-        keep = verdict.keep_all_of(applied)
-        filters += [{**decision.to_dict(), "rows": scan["filters"][i].get("ahead") is not None, **({"decision": "applied", "reason": "APPLIED"} if scan["filters"][i].get("ahead") else {})} for i, decision in enumerate(decisions)]
-        scans.append(
-            {
-                "scan": scan["scan"],
-                "apply": bool(applied),
-                "counts": counts_part,
-                "starts": starts_part,
-                "keep": body.add(keep.astype(np.uint8)),
-                "packs_total": verdict.packs_total,
-                "packs_kept": int(np.count_nonzero(keep)),
-                "rows_total": verdict.rows_total,
-                "rows_kept": verdict.rows_kept(keep),
-                "files_unknown": verdict.files_unknown,
-            }
-        )
-    return {"scans": scans, "filters": filters}, body.bytes()
-
-
-def _decide(scan: Message, verdict: Verdict, settings: DecideSettings) -> tuple[FilterDecision, ...]:
-    asked = []
-    for number, each in enumerate(scan["filters"]):
-        known = verdict.figures(number)
-        asked.append(
-            FilterFigures(
-                id=each["id"],
-                kinds=tuple(str(each["kinds"]).split(",")),
-                complete=each["kind"] == "set",
-                keys=int(each["distinct"]),
-                key_min=None,
-                key_max=None,
-                build_rows=int(each["build_rows"]),
-                packs_total=known.packs_total,
-                packs_rejected=known.packs_rejected,
-                rows_total=known.rows_total,
-                rows_rejected=known.rows_rejected,
-                value_span=known.value_span,
-                files_unknown=verdict.files_unknown,
-            )
-        )
-    return decide_filters(asked, settings)
+        return answer_fill(verdicts, settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtfilter.store.filters import EmptyFilter, RangeFilter, SetFilter, filter_of_keys
+from rtfilter.store.filters import EmptyFilter, SetFilter, filter_of_keys, filter_of_range
 
 
 def test_no_key_at_all_is_an_empty_filter_and_not_an_empty_set() -> None:
@@ -16,7 +16,7 @@ def test_no_key_at_all_is_an_empty_filter_and_not_an_empty_set() -> None:
 
 def test_an_upside_down_range_is_refused() -> None:
     with pytest.raises(ValueError, match="low <= high"):
-        RangeFilter(2, 1)
+        filter_of_range(2, 1)
 
 
 def test_unsorted_keys_are_refused() -> None:
@@ -31,4 +31,4 @@ def test_keys_of_another_width_are_refused() -> None:
 
 def test_sets_of_equal_keys_are_equal() -> None:
     one, same, more = (SetFilter(np.array(values, dtype=np.int64)) for values in ([1, 2], [1, 2], [1, 2, 3]))
-    assert one == same and hash(one) == hash(same) and one != more and one != RangeFilter(1, 2)
+    assert one == same and hash(one) == hash(same) and one != more and one != filter_of_range(1, 2)

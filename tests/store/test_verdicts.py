@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from rtfilter.store.filters import EmptyFilter, KeyFilter, RangeFilter, SetFilter
+from rtfilter.store.filters import EmptyFilter, KeyFilter, SetFilter, filter_of_range
 from rtfilter.store.verdicts import PackBounds, might_match, pack_bounds
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -17,8 +17,8 @@ def packs(*bounds: tuple[int, int] | str) -> PackBounds:
     """Packs from (low, high), "unknown" or "all null"."""
     pairs = [(0, 0) if isinstance(each, str) else each for each in bounds]
     return pack_bounds(
-        np.array([low for low, _ in pairs], dtype=np.int64),
-        np.array([high for _, high in pairs], dtype=np.int64),
+        (np.array([low for low, _ in pairs], dtype=np.int64),),
+        (np.array([high for _, high in pairs], dtype=np.int64),),
         np.array([not isinstance(each, str) for each in bounds], dtype=np.bool_),
         np.array([each == "all null" for each in bounds], dtype=np.bool_),
     )
@@ -36,20 +36,20 @@ def kept(bounds: PackBounds, keys: KeyFilter) -> list[bool]:
 class TestRange:
     def test_a_pack_is_kept_when_the_two_ranges_meet(self) -> None:
         bounds = packs((0, 9), (10, 19), (20, 29), (30, 39))
-        assert kept(bounds, RangeFilter(12, 20)) == [False, True, True, False]
+        assert kept(bounds, filter_of_range(12, 20)) == [False, True, True, False]
 
     def test_touching_at_one_value_is_meeting(self) -> None:
-        assert kept(packs((0, 9), (20, 29)), RangeFilter(9, 20)) == [True, True]
+        assert kept(packs((0, 9), (20, 29)), filter_of_range(9, 20)) == [True, True]
 
     def test_a_range_within_a_pack_and_one_around_it(self) -> None:
-        assert kept(packs((0, 9)), RangeFilter(4, 5)) == [True]
-        assert kept(packs((4, 5)), RangeFilter(0, 9)) == [True]
+        assert kept(packs((0, 9)), filter_of_range(4, 5)) == [True]
+        assert kept(packs((4, 5)), filter_of_range(0, 9)) == [True]
 
     def test_the_ends_of_int64(self) -> None:
         bounds = packs((LEAST, LEAST), (GREATEST, GREATEST), (0, 0), (LEAST, GREATEST))
-        assert kept(bounds, RangeFilter(LEAST, LEAST)) == [True, False, False, True]
-        assert kept(bounds, RangeFilter(GREATEST, GREATEST)) == [False, True, False, True]
-        assert kept(bounds, RangeFilter(LEAST, GREATEST)) == [True] * 4
+        assert kept(bounds, filter_of_range(LEAST, LEAST)) == [True, False, False, True]
+        assert kept(bounds, filter_of_range(GREATEST, GREATEST)) == [False, True, False, True]
+        assert kept(bounds, filter_of_range(LEAST, GREATEST)) == [True] * 4
 
 
 class TestSet:
@@ -83,7 +83,7 @@ class TestEmpty:
         assert bounds.unknown.tolist() == [True]
 
 
-EVERY_FILTER = [EmptyFilter(), RangeFilter(0, 0), RangeFilter(LEAST, GREATEST), set_of(0), set_of(LEAST, 0, GREATEST)]
+EVERY_FILTER = [EmptyFilter(), filter_of_range(0, 0), filter_of_range(LEAST, GREATEST), set_of(0), set_of(LEAST, 0, GREATEST)]
 
 
 @pytest.mark.parametrize("keys", EVERY_FILTER, ids=lambda keys: type(keys).__name__)
@@ -114,7 +114,7 @@ def test_no_pack_that_holds_a_key_is_rejected(contents: list[list[int | None]], 
     holding = [any(value in key_values for value in pack) for pack in values]
     forms: list[KeyFilter] = [EmptyFilter()]
     if key_values:
-        forms = [set_of(*key_values), RangeFilter(min(key_values), max(key_values))]
+        forms = [set_of(*key_values), filter_of_range(min(key_values), max(key_values))]
     for keys in forms:
         keep = kept(bounds, keys)
         assert all(keep[i] for i, holds in enumerate(holding) if holds)
@@ -134,5 +134,5 @@ def test_a_set_rejects_exactly_the_packs_whose_bounds_hold_no_key(pairs: list[tu
 def test_a_set_never_keeps_more_than_its_range(pairs: list[tuple[int, int]], key_values: set[int]) -> None:
     bounds = packs(*((min(pair), max(pair)) for pair in pairs))
     by_set = kept(bounds, set_of(*key_values))
-    by_range = kept(bounds, RangeFilter(min(key_values), max(key_values)))
+    by_range = kept(bounds, filter_of_range(min(key_values), max(key_values)))
     assert all(by_range[i] for i, keep in enumerate(by_set) if keep)

@@ -41,6 +41,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
       val json = Json.obj("id" -> k.placeholder.id, "columns" -> k.columns.map(_.name), "types" -> k.key.types.map(_.catalogString), "kinds" -> k.key.kinds,
         "ahead" -> k.key.ahead, "keep_nulls" -> k.key.keepNulls, "kind" -> longs.kind, "distinct" -> longs.count,
         "build_rows" -> k.buildRows.getOrElse(BigInt(longs.seen)))
+      if (!k.sink.isComposite && k.sink.bytes.isEmpty && !longs.isEmpty) json.put("min", longs.min).put("max", longs.max)
       forPacks(k.sink, body).foreach { case (name, value) => Json.put(json, name, value) }
       json
     })

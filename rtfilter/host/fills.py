@@ -1,0 +1,129 @@
+"""The answer to a fill request: keys in, one verdict per scan and one decision per filter out (docs/protocol.md, "fill")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, share_passed
+from rtfilter.errors import ProtocolError
+from rtfilter.host.frames import BodyWriter, Frame
+from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
+from rtfilter.store.tables import ColumnFilter, Verdict
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledScan:
+    """One scan of a request: its filters as they were asked, and for each the position of its pack verdict, None for a composite one."""
+
+    number: int
+    filters: tuple[Message, ...]
+    positions: tuple[int | None, ...]
+    columns: tuple[ColumnFilter, ...]
+
+
+def parse_scan(frame: Frame, scan: Message) -> FilledScan:
+    """The filters of one scan of a fill request, in the form that decides on packs.
+
+    Raises:
+        ProtocolError: a form that is not in docs/protocol.md.
+    """
+    positions: list[int | None] = []
+    columns: list[ColumnFilter] = []
+    for asked in scan["filters"]:
+        if asked["form"] == "none":
+            positions.append(None)
+        else:
+            positions.append(len(columns))
+            columns.append(ColumnFilter(asked["columns"][0], asked["types"][0], _key_filter(frame, asked)))
+    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns))
+
+
+def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
+    form, nulls = asked["form"], bool(asked.get("keep_nulls", False))
+    if form == "empty":
+        return EmptyFilter(nulls)
+    if form not in ("set", "ranges"):
+        raise ProtocolError(f"a filter has the form {form!r}, which is none of empty, set, ranges, none")
+    if "blob" in asked:
+        offsets, blob = frame.int64(asked["offsets"]).astype(np.int64, copy=False), frame.raw(asked["blob"])
+        if form == "set":
+            return BytesSetFilter(offsets, np.frombuffer(blob, dtype=np.uint8), nulls)
+        return BytesRangeFilter(bytes(blob[offsets[0] : offsets[1]]), bytes(blob[offsets[1] : offsets[2]]), nulls)
+    if form == "set":
+        return filter_of_keys(frame.int64(asked["keys"]).astype(np.int64, copy=False), nulls)
+    lows, highs = frame.int64(asked["lows"]), frame.int64(asked["highs"])
+    return RangesFilter(lows.astype(np.int64, copy=False), highs.astype(np.int64, copy=False), nulls)
+
+
+def answer_fill(scans: Sequence[tuple[FilledScan, Verdict]], settings: DecideSettings) -> tuple[Message, bytes]:
+    """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running."""
+    body = BodyWriter()
+    # Wide arrays first: all slices of the body stay aligned.
+    starts = [body.add(verdict.starts) for _, verdict in scans]
+    counts = [body.add(verdict.counts) for _, verdict in scans]
+    answers, filters = [], []
+    for (scan, verdict), starts_part, counts_part in zip(scans, starts, counts, strict=True):
+        figures = [_figures(asked, position, verdict) for asked, position in zip(scan.filters, scan.positions, strict=True)]
+        decisions = decide_filters(figures, settings)
+        applied = _applied_to_packs(scan, decisions)
+        keep = verdict.keep_all_of(applied)
+        filters += [decisions[number].to_dict() for number in _most_selective_first(figures)]
+        packs_kept = int(np.count_nonzero(keep))
+        answers.append(
+            {
+                "scan": scan.number,
+                "apply": bool(applied) and (packs_kept < verdict.packs_total or settings.cost == "always"),
+                "counts": counts_part,
+                "starts": starts_part,
+                "keep": body.add(keep.astype(np.uint8)),
+                "packs_total": verdict.packs_total,
+                "packs_kept": packs_kept,
+                "rows_total": verdict.rows_total,
+                "rows_kept": verdict.rows_kept(keep),
+                "files_unknown": verdict.files_unknown,
+            }
+        )
+    return {"scans": answers, "filters": filters}, body.bytes()
+
+
+def _applied_to_packs(scan: FilledScan, decisions: Sequence[FilterDecision]) -> list[int]:
+    pairs = zip(scan.positions, decisions, strict=True)
+    return [position for position, decision in pairs if decision.applied and position is not None]
+
+
+def _most_selective_first(figures: Sequence[FilterFigures]) -> list[int]:
+    """A row that the first test drops is not tested by the others. What is not known comes last."""
+    shares = [share_passed(each) for each in figures]
+    return sorted(range(len(figures)), key=lambda number: 1.0 if (share := shares[number]) is None else share)
+
+
+def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFigures:
+    known = None if position is None else verdict.figures(position)
+    low, high = _ends(asked)
+    return FilterFigures(
+        id=asked["id"],
+        kind=asked["kind"],
+        form=asked["form"],
+        ahead=asked.get("ahead"),
+        keys=int(asked["distinct"]),
+        key_min=low,
+        key_max=high,
+        build_rows=int(asked["build_rows"]),
+        packs_total=verdict.packs_total,
+        packs_rejected=0 if known is None else known.packs_rejected,
+        rows_total=verdict.rows_total,
+        rows_rejected=0 if known is None else known.rows_rejected,
+        value_span=None if known is None else known.value_span,
+        files_unknown=verdict.files_unknown,
+    )
+
+
+def _ends(asked: Message) -> tuple[int | None, int | None]:
+    low, high = asked.get("min"), asked.get("max")
+    return (None if low is None else int(low)), (None if high is None else int(high))

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from planner.decide import DecideSettings, FilterDecision, FilterFigures, choose_kind, decide_filters
-from planner.generate import PlanSettings, plan_filters
+from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters
+from planner.generate import plan_filters
+from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import PROTOCOL, BodyWriter, Frame
@@ -75,6 +76,9 @@ class Requests:
             kinds=options.kinds,
             cost=options.cost,
             max_keys=options.set_max_keys,
+            bloom_fpp=options.bloom_fpp,
+            bloom_max_bytes=options.bloom_max_bytes,
+            gate_enabled=options.gate_enabled,
             adaptive=bool(spark.get("adaptive", True)),
             field_id_read=bool(spark.get("field_id_read", False)),
         )
@@ -127,9 +131,14 @@ def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
     """The filter of a request's keys, in the form that decides on packs."""
     if not asked["distinct"]:
         return EmptyFilter()
-    if choose_kind(str(asked["kinds"]).split(","), bool(asked["complete"])) == "set":
+    if _held_kind(asked) == "set":
         return filter_of_keys(frame.int64(asked["keys"]).astype(np.int64, copy=False))
     return RangeFilter(int(asked["min"]), int(asked["max"]))
+
+
+def _held_kind(asked: Message) -> str:
+    """The kind of filter that the bridge holds: the set if all keys came along and sets are allowed, else their range."""
+    return "set" if asked["complete"] and "set" in str(asked["kinds"]).split(",") else "range"
 
 
 def _answer_fill(verdicts: Sequence[tuple[Message, Verdict]], settings: DecideSettings) -> tuple[Message, bytes]:
@@ -167,8 +176,9 @@ def _decide(scan: Message, verdict: Verdict, settings: DecideSettings) -> tuple[
         asked.append(
             FilterFigures(
                 id=each["id"],
-                kinds=tuple(str(each["kinds"]).split(",")),
-                complete=bool(each["complete"]),
+                kind=_held_kind(each),
+                form="set" if _held_kind(each) == "set" else "ranges",
+                ahead=each.get("ahead"),
                 keys=int(each["distinct"]),
                 key_min=each["min"],
                 key_max=each["max"],

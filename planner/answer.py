@@ -1,0 +1,77 @@
+"""The answer to a plan, in the form of docs/protocol.md: placeholders, and a candidate for whatever was considered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A filter to come: keys `keys` of node `join` will filter `columns` (expression ids) of node `scan`.
+
+    `source` is the node that materialises the build side; with `gate` the stage of the scan has to wait for it. The filter is not
+    filled from more than `max_build_rows` rows.
+    """
+
+    id: str
+    join: int
+    keys: tuple[int, ...]
+    build_side: str
+    source: int
+    gate: bool
+    scan: int
+    columns: tuple[int, ...]
+    label: str
+    kinds: tuple[str, ...]
+    max_keys: int
+    bloom_fpp: float
+    bloom_max_bytes: int
+    max_build_rows: int
+    ahead: str | None
+    keep_nulls: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """The form of the protocol."""
+        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, "keys": list(self.keys), "columns": list(self.columns), "kinds": ",".join(self.kinds)}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One key pair of one join and one scan that it could filter, or several key pairs as a tuple, and what became of it.
+
+    `scan` is None where no scan was reached. `key_id` is the same at every re-plan; copies of one join share it.
+    """
+
+    key_id: str
+    join: int
+    keys: tuple[int, ...]
+    scan: int | None
+    placeholder: str | None
+    gate: bool
+    build: str
+    probe: str
+    join_type: str
+    strategy: str
+    decision: str
+    reason: str
+    detail: str
+
+    def to_dict(self) -> dict[str, object]:
+        """The form of the protocol."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "keys": list(self.keys)}
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPlan:
+    """The answer to a plan."""
+
+    placeholders: tuple[Placeholder, ...]
+    candidates: tuple[Candidate, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The form of the protocol."""
+        return {
+            "placeholders": [placeholder.to_dict() for placeholder in self.placeholders],
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+        }

@@ -1,0 +1,164 @@
+"""How large a subtree's result probably is, before it has run.
+
+Plain guesses, each of them named here: a scan is Spark's size of its files times a guess for each of its conjuncts; an inner join
+keeps of its larger side the share that is left of the smaller one; a stage that has finished is known exactly. Bytes are those of
+the files for what has not run and those of the shuffle or the broadcast for what has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from planner.legality import join_type_name
+from planner.nodes import LEFT, RIGHT, Aggregate, Filter, Join, Plan, QueryStage, Scan, Union
+
+# The share of rows that a conjunct of each kind keeps.
+CONJUNCT_KEEPS = {"eq": 0.05, "in": 0.1, "range": 0.33, "prefix": 0.1, "null": 0.1, "not_null": 1.0, "other": 0.5}
+# Bytes that one value takes in a Parquet file, compressed: what TPC-H and TPC-DS tables take, rounded.
+BYTES_PER_VALUE = 2.5
+# Nothing is estimated smaller than this share of it, however many conjuncts a query has.
+LEAST_SHARE = 1e-6
+ONE_ROW_BYTES = 1_000.0
+
+_LEFT_SIZED = ("LeftSemi", "LeftAnti", "ExistenceJoin", "LeftOuter")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """An estimated size. `kept` is the share of its rows that filters have left of what would be there without any (0 to 1)."""
+
+    bytes: float
+    rows: float
+    kept: float
+
+    def times(self, share: float) -> Size:
+        share = max(share, LEAST_SHARE)
+        return Size(self.bytes * share, self.rows * share, max(self.kept * share, LEAST_SHARE))
+
+    @property
+    def unfiltered_bytes(self) -> float:
+        return self.bytes / self.kept
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A filter that will have dropped rows of a scan: `share` is what it keeps. The join that it serves is `join`."""
+
+    scan: int
+    join: int
+    share: float
+
+
+def share_kept(conjuncts: Iterable[str]) -> float:
+    """The share of rows that conjuncts keep together, taken as independent. A word that is not known counts as `other`."""
+    share = 1.0
+    for word in conjuncts:
+        share *= CONJUNCT_KEEPS.get(word, CONJUNCT_KEEPS["other"])
+    return max(share, LEAST_SHARE)
+
+
+def rows_of_scan(scan: Scan) -> float | None:
+    """Rows of a scan's files, None when their size is not known."""
+    if scan.bytes is None:
+        return None
+    columns = scan.columns_total or max(len(scan.columns), 1)
+    return scan.bytes / (columns * BYTES_PER_VALUE)
+
+
+@dataclass(slots=True)
+class Estimates:
+    """Sizes of the subtrees of one plan, with the filters that are placed so far. A size is None where nothing is known."""
+
+    plan: Plan
+    _reductions: list[Reduction] = field(default_factory=list)
+    _sizes: dict[int, Size | None] = field(default_factory=dict)
+
+    def reduce(self, reduction: Reduction) -> None:
+        """From here on a scan counts as reduced, wherever the join that does it is not part of the estimate anyway."""
+        self._reductions.append(reduction)
+        for above in [node for node in self._sizes if self.plan.is_below(reduction.scan, node)]:
+            del self._sizes[above]
+
+    def size_of(self, node: int) -> Size | None:
+        """The size of what a node puts out."""
+        if node not in self._sizes:
+            self._sizes[node] = self._estimate(node, node)
+        return self._sizes[node]
+
+    def _estimate(self, at: int, top: int) -> Size | None:
+        """The size at a node, as part of an estimate of node `top`."""
+        node = self.plan.nodes[at]
+        if isinstance(node, Scan):
+            return self._scan(node, top, node.filters)
+        if isinstance(node, Filter):
+            child = self.plan.nodes[node.children[0]]
+            # Spark hands a filter's conjuncts to the scan below it: they must not count twice.
+            if isinstance(child, Scan):
+                return self._scan(child, top, min(node.conjuncts, child.filters, key=share_kept))
+            below = self._estimate(child.id, top)
+            return None if below is None else below.times(share_kept(node.conjuncts))
+        if isinstance(node, QueryStage):
+            return self._stage(node, top)
+        if isinstance(node, Join):
+            return self._join(node, top)
+        sizes = [self._estimate(child, top) for child in node.children]
+        if isinstance(node, Aggregate) and not node.grouping:
+            return Size(ONE_ROW_BYTES, 1.0, 1.0)
+        if isinstance(node, Union):
+            return _together(sizes)
+        return sizes[0] if len(sizes) == 1 else None
+
+    def _scan(self, scan: Scan, top: int, conjuncts: Iterable[str]) -> Size | None:
+        rows = rows_of_scan(scan)
+        if rows is None or scan.bytes is None:
+            return None
+        size = Size(float(scan.bytes), rows, 1.0).times(share_kept(conjuncts))
+        for reduction in self._reductions:
+            # A join inside the estimate takes its share by itself.
+            if reduction.scan == scan.id and not self.plan.is_below(reduction.join, top):
+                size = size.times(reduction.share)
+        return size
+
+    def _stage(self, stage: QueryStage, top: int) -> Size | None:
+        below = self._estimate(stage.children[0], top)
+        if not stage.materialized or stage.bytes is None:
+            return below
+        if below is None or stage.rows is None:
+            rows = 0.0 if stage.rows is None else float(stage.rows)
+            return Size(float(stage.bytes), rows, 1.0 if below is None else below.kept)
+        unfiltered_rows = below.rows / below.kept
+        share = stage.rows / unfiltered_rows if unfiltered_rows > 0 else 1.0
+        return Size(float(stage.bytes), float(stage.rows), min(max(share, LEAST_SHARE), 1.0))
+
+    def _join(self, join: Join, top: int) -> Size | None:
+        left, right = self._estimate(join.left, top), self._estimate(join.right, top)
+        if left is None or right is None:
+            return left or right
+        name = join_type_name(join.join_type)
+        if name in _LEFT_SIZED or name == "RightOuter":
+            main, added = (right, left) if name == "RightOuter" else (left, right)
+            return main.times(added.kept) if name == "LeftSemi" else main
+        if name not in ("Inner", "Cross"):
+            return _together([left, right])
+        larger, smaller = (left, right) if left.unfiltered_bytes >= right.unfiltered_bytes else (right, left)
+        return larger.times(smaller.kept) if join.left_keys else larger
+
+    def side_of(self, join: Join, side: str) -> Size | None:
+        return self.size_of(join.left if side == LEFT else join.right)
+
+    def smaller_side(self, join: Join) -> str:
+        """The side that is estimated smaller; the right one where nothing is known or both are equal."""
+        left, right = self.side_of(join, LEFT), self.side_of(join, RIGHT)
+        if left is None or right is None:
+            return RIGHT if left is None else LEFT
+        return LEFT if left.bytes < right.bytes else RIGHT
+
+
+def _together(sizes: list[Size | None]) -> Size | None:
+    known = [size for size in sizes if size is not None]
+    if not known or len(known) < len(sizes):
+        return None
+    total = Size(sum(size.bytes for size in known), sum(size.rows for size in known), 1.0)
+    unfiltered = sum(size.unfiltered_bytes for size in known)
+    return replace(total, kept=max(total.bytes / unfiltered, LEAST_SHARE) if unfiltered > 0 else 1.0)

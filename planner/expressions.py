@@ -1,0 +1,132 @@
+"""Expressions of a snapshot: frozen, and parsed out of JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from planner.errors import SnapshotError
+from planner.raw import Raw, read_field, read_ids, read_list
+from planner.types import keeps_values
+
+# Only casts, aliases and the two wrappers have an expression inside; nobody stacks more of them than this.
+DEEPEST_EXPRESSION = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column that a node below produces."""
+
+    id: int
+    name: str
+    type: str
+    deterministic: bool = True
+    may_raise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """An expression under a new id and name."""
+
+    id: int
+    name: str
+    type: str
+    child: Expression
+    deterministic: bool = True
+    may_raise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """An expression read as another type."""
+
+    type: str
+    child: Expression
+    deterministic: bool = True
+    may_raise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Normalize:
+    """Spark's float normalisation of a join key: one NaN, no negative zero."""
+
+    type: str
+    child: Expression
+    deterministic: bool = True
+    may_raise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CoalesceDefault:
+    """`coalesce(child, d)` with the literal d that Spark takes when it rewrites `a <=> b`."""
+
+    type: str
+    child: Expression
+    deterministic: bool = True
+    may_raise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OtherExpression:
+    """Anything else: its text for people, the ids it reads."""
+
+    text: str
+    type: str
+    refs: tuple[int, ...]
+    deterministic: bool = True
+    may_raise: bool = False
+
+
+Wrapper: TypeAlias = Alias | Cast | Normalize | CoalesceDefault
+Expression: TypeAlias = Attribute | Wrapper | OtherExpression
+
+_WRAPPERS: dict[str, type[Cast | Normalize | CoalesceDefault]] = {
+    "cast": Cast,
+    "normalize": Normalize,
+    "coalesce_default": CoalesceDefault,
+}
+
+
+def innermost(expr: Expression) -> Attribute | OtherExpression:
+    """What is left of an expression without new names, casts and wrappers."""
+    while not isinstance(expr, Attribute | OtherExpression):
+        expr = expr.child
+    return expr
+
+
+def parse_expression(raw: object, where: str, depth: int = 0) -> Expression:
+    """One expression of the snapshot.
+
+    An expression that is made of one that is not deterministic, or may raise, is not, or may, either. A cast that keeps values
+    can't fail whatever the snapshot says of casts in general.
+
+    Raises:
+        SnapshotError: it is not of a known kind with its fields; `where` starts the text.
+    """
+    if not isinstance(raw, dict):
+        raise SnapshotError(f"{where} has {raw!r:.80} where an expression should be")
+    if depth > DEEPEST_EXPRESSION:
+        raise SnapshotError(f"{where} has an expression nested deeper than {DEEPEST_EXPRESSION}")
+    kind = raw.get("kind")
+    deterministic, may_raise = raw.get("deterministic", True) is True, raw.get("may_raise", False) is not False
+    type_ = read_field(raw, "type", str, where)
+    if kind == "attr":
+        return Attribute(read_field(raw, "id", int, where), read_field(raw, "name", str, where), type_, deterministic, may_raise)
+    if kind == "other":
+        return OtherExpression(read_field(raw, "text", str, where), type_, read_ids(raw, "refs", where), deterministic, may_raise)
+    if kind != "alias" and kind not in _WRAPPERS:
+        raise SnapshotError(f"{where} has an expression of the unknown kind {kind!r}")
+    child = parse_expression(raw.get("child"), where, depth + 1)
+    deterministic = deterministic and child.deterministic
+    if kind == "cast" and keeps_values(child.type, type_):
+        may_raise = False
+    may_raise = may_raise or child.may_raise
+    if kind == "alias":
+        id_, name = read_field(raw, "id", int, where), read_field(raw, "name", str, where)
+        return Alias(id_, name, type_, child, deterministic, may_raise)
+    return _WRAPPERS[kind](type_, child, deterministic, may_raise)
+
+
+def parse_expressions(raw: Raw, name: str, where: str) -> tuple[Expression, ...]:
+    """A field that is a list of expressions."""
+    return tuple(parse_expression(each, where) for each in read_list(raw, name, where))

@@ -1,0 +1,271 @@
+"""Nodes of a plan: frozen, in preorder, each with what the planner must know of its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from planner.expressions import Alias, Attribute, Expression
+
+LEFT = "left"
+RIGHT = "right"
+
+BROADCAST = "broadcast_hash_join"
+SHUFFLED_HASH = "shuffled_hash_join"
+SORT_MERGE = "sort_merge_join"
+NESTED_LOOP = "nested_loop_join"
+
+SHUFFLE_EXCHANGE = "exchange"
+BROADCAST_EXCHANGE = "broadcast_exchange"
+REUSED_EXCHANGE = "reused_exchange"
+
+
+@dataclass(frozen=True, slots=True)
+class ScanColumn:
+    """One output column of a file scan."""
+
+    id: int
+    name: str
+    type: str
+    partition: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What every plan node has: its number, Spark's name for it, its children's numbers, the ids it produces.
+
+    `deterministic` and `may_raise` speak of the operator's own work beyond the expressions that it shows (aggregate functions,
+    generators, sort orders).
+    """
+
+    id: int
+    op: str
+    children: tuple[int, ...]
+    output: tuple[int, ...]
+    deterministic: bool
+    may_raise: bool
+
+    def expressions(self) -> tuple[Expression, ...]:
+        """What the node evaluates for its rows, as far as the snapshot shows it."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Node):
+    """A file scan; `bytes` is Spark's size of the relation, `columns_total` the number of the table's data columns.
+
+    `filters` has a word for each conjunct that the scan itself has.
+    """
+
+    table: str
+    format: str
+    plain_parquet: bool
+    columns: tuple[ScanColumn, ...]
+    columns_total: int | None
+    bytes: int | None
+    filters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Node):
+    exprs: tuple[Expression, ...]
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return self.exprs
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Node):
+    """A filter; `conjuncts` has a word for each part of its condition."""
+
+    condition: Expression
+    conjuncts: tuple[str, ...]
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.condition,)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(Node):
+    """A sort; every row passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Node):
+    """An aggregate over `grouping` (none: one row in all) that puts out `results`."""
+
+    grouping: tuple[Expression, ...]
+    results: tuple[Expression, ...]
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.grouping, *self.results)
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Node):
+    """Window functions, or a limit per group, over `partition`."""
+
+    partition: tuple[Expression, ...]
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Node):
+    """All rows of all children; `output[i]` is made of `output[i]` of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generate(Node):
+    """Each row of the child, with one or more generated ones beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expand(Node):
+    """Several rows per row of the child. `sources`: by output id, what makes it in all of them, None if they differ."""
+
+    sources: tuple[tuple[int, Expression | None], ...]
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(source for _, source in self.sources if source is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """A join; `left_keys[i]` equals `right_keys[i]`, `condition` is what must hold besides.
+
+    `build_side` is `left`, `right`, or None for sort-merge joins and Cartesian products. A nested-loop join has no keys.
+    """
+
+    kind: str
+    join_type: str
+    build_side: str | None
+    left_keys: tuple[Expression, ...]
+    right_keys: tuple[Expression, ...]
+    condition: Expression | None
+    null_aware: bool
+
+    @property
+    def left(self) -> int:
+        return self.children[0]
+
+    @property
+    def right(self) -> int:
+        return self.children[1]
+
+    @property
+    def streamed_side(self) -> str | None:
+        """The side that is read row by row against the build side; None for sort-merge joins."""
+        return None if self.build_side is None else other_side(self.build_side)
+
+    def child_of(self, side: str) -> int:
+        return self.left if side == LEFT else self.right
+
+    def keys_of(self, side: str) -> tuple[Expression, ...]:
+        return self.left_keys if side == LEFT else self.right_keys
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.left_keys, *self.right_keys, *(() if self.condition is None else (self.condition,)))
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Node):
+    """An exchange, a broadcast or the second use of either: what is below runs in a stage of its own.
+
+    `same` is equal for those of a plan that produce the same data and would be computed once.
+    """
+
+    kind: str
+    same: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStage(Node):
+    """A stage that adaptive execution has started; its child is the plan that it runs. `same` as for exchanges."""
+
+    broadcast: bool
+    shuffle: bool
+    materialized: bool
+    rows: int | None
+    bytes: int | None
+    same: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherNode(Node):
+    """Any operator that has no kind of its own."""
+
+
+PlanNode: TypeAlias = (
+    Scan | Project | Filter | Sort | Aggregate | Window | Union | Generate | Expand | Join | Exchange | QueryStage | OtherNode
+)
+
+
+def other_side(side: str) -> str:
+    return RIGHT if side == LEFT else LEFT
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole plan in preorder: `nodes[i].id == i`, the root is 0, and a subtree is a run of numbers.
+
+    Many keys are followed through the same nodes, so what a node produces is looked up in tables made at the first look.
+    """
+
+    nodes: tuple[PlanNode, ...]
+    # ends[i]: the number after the last node below i; parents[0] is -1.
+    ends: tuple[int, ...]
+    parents: tuple[int, ...]
+    _outputs: dict[int, frozenset[int]] = field(default_factory=dict, compare=False, repr=False)
+    _named: dict[int, Mapping[int, Attribute | Alias]] = field(default_factory=dict, compare=False, repr=False)
+    _steady: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+    _raising: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+
+    def has_output(self, node: int, id: int) -> bool:
+        """Whether a node hands on a column of this id."""
+        output = self._outputs.get(node)
+        if output is None:
+            output = self._outputs[node] = frozenset(self.nodes[node].output)
+        return id in output
+
+    def named(self, node: Project | Aggregate) -> Mapping[int, Attribute | Alias]:
+        """What a projection or an aggregate puts out, by id."""
+        found = self._named.get(node.id)
+        if found is None:
+            exprs = node.exprs if isinstance(node, Project) else node.results
+            found = {expr.id: expr for expr in reversed(exprs) if isinstance(expr, Attribute | Alias)}
+            self._named[node.id] = found
+        return found
+
+    def is_deterministic(self, node: int) -> bool:
+        """Whether a node does the same with the same row every time."""
+        known = self._steady.get(node)
+        if known is None:
+            at = self.nodes[node]
+            known = self._steady[node] = at.deterministic and all(expr.deterministic for expr in at.expressions())
+        return known
+
+    def may_raise(self, node: int) -> bool:
+        """Whether a row can make a node fail."""
+        known = self._raising.get(node)
+        if known is None:
+            at = self.nodes[node]
+            known = self._raising[node] = at.may_raise or any(expr.may_raise for expr in at.expressions())
+        return known
+
+    def subtree(self, node: int) -> Iterator[PlanNode]:
+        """A node and all below it, in preorder."""
+        return iter(self.nodes[node : self.ends[node]])
+
+    def is_below(self, node: int, above: int) -> bool:
+        """Whether `node` is `above` or below it."""
+        return above <= node < self.ends[above]
+
+    def ancestors(self, node: int) -> Iterator[PlanNode]:
+        """The nodes above a node, nearest first."""
+        at = self.parents[node]
+        while at >= 0:
+            yield self.nodes[at]
+            at = self.parents[at]

@@ -1,0 +1,189 @@
+"""What one join could filter: in which direction, with which keys, which scans; by legality alone, whatever it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planner.estimates import Estimates
+from planner.expressions import Expression, OtherExpression, innermost
+from planner.labels import label_key
+from planner.legality import refuse_to_filter
+from planner.lineage import SHUFFLE, Branch, ProbeColumn, trace
+from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, other_side
+from planner.reasons import DUPLICATE_KEY, MAY_RAISE, NOT_DETERMINISTIC, NULL_SAFE_PAIR, SOURCE_NOT_EXCHANGED, Refusal
+from planner.settings import PlanSettings
+from planner.stages import may_change_when_recomputed, source_of
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A filter that would be right: keys `keys` of `join`, read off `source`, filter `columns`, all of one scan.
+
+    `across`: the filter reaches the scan over an equality of another join.
+    """
+
+    join: int
+    keys: tuple[int, ...]
+    build_side: str
+    source: int
+    columns: tuple[ProbeColumn, ...]
+    keep_nulls: bool
+    gate: bool
+    ahead: str | None
+    across: bool = False
+
+    @property
+    def scan(self) -> int:
+        return self.columns[0].scan
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the answer: a proposal, or why there is none.
+
+    `pair` names both keys, `target` what would be filtered (empty where no scan was reached); neither changes at a re-plan.
+    """
+
+    pair: str
+    target: str
+    join: int
+    keys: tuple[int, ...]
+    build: str
+    probe: str
+    scan: int | None
+    proposal: Proposal | None
+    refusal: Refusal | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """One of a join's two directions."""
+
+    plan: Plan
+    settings: PlanSettings
+    join: Join
+    probe_side: str
+    source: int | None
+
+    @property
+    def build_side(self) -> str:
+        return other_side(self.probe_side)
+
+
+def propose_filters(estimates: Estimates, settings: PlanSettings, join: Join, whole_query: Refusal | None) -> tuple[Entry, ...]:
+    """The entries of one join.
+
+    A broadcast join filters its streamed side. Of two legal directions of a shuffled join one is taken, for each would make the
+    other wait: the side that is estimated smaller builds, unless only the other direction has a scan to filter.
+    """
+    plan = estimates.plan
+    first: tuple[Entry, ...] | None = None
+    for side in _probe_sides(estimates, join):
+        entries = _entries(_Direction(plan, settings, join, side, source_of(plan, join, other_side(side))), whole_query)
+        if any(entry.proposal for entry in entries):
+            return entries
+        first = entries if first is None else first
+    return first or ()
+
+
+def _probe_sides(estimates: Estimates, join: Join) -> tuple[str, ...]:
+    """The sides that may be filtered, the better one first; one that may not where there is no other."""
+    if join.kind == BROADCAST:
+        return (join.streamed_side or LEFT,)
+    legal = tuple(side for side in (LEFT, RIGHT) if refuse_to_filter(join.join_type, side, join.null_aware) is None)
+    if len(legal) == 2:
+        build = estimates.smaller_side(join)
+        return other_side(build), build
+    return legal or (LEFT,)
+
+
+def _entries(direction: _Direction, whole_query: Refusal | None) -> tuple[Entry, ...]:
+    join = direction.join
+    refusal = whole_query or _refuse_direction(direction)
+    taken: set[tuple[int, int, str]] = set()
+    return tuple(entry for key in range(len(join.left_keys)) for entry in _entries_of_key(direction, key, refusal, taken))
+
+
+def _refuse_direction(direction: _Direction) -> Refusal | None:
+    """Why no key of a join may filter its probe side."""
+    plan, join = direction.plan, direction.join
+    refusal = refuse_to_filter(join.join_type, direction.probe_side, join.null_aware)
+    if refusal is not None:
+        return refusal
+    if join.may_raise or any(key.may_raise for key in join.keys_of(direction.probe_side)):
+        return Refusal(MAY_RAISE, "A key of the probe side can fail on some row; a row that is dropped would not.")
+    if direction.source is None:
+        return Refusal(SOURCE_NOT_EXCHANGED, f"{join.op} reads its build side row by row: it has no keys before the join runs.")
+    unsteady = may_change_when_recomputed(plan, direction.source)
+    if unsteady is not None:
+        return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows when a part is computed again.")
+    return None
+
+
+def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, taken: set[tuple[int, int, str]]) -> Iterator[Entry]:
+    plan, join = direction.plan, direction.join
+    probe, build = join.keys_of(direction.probe_side)[key], join.keys_of(direction.build_side)[key]
+    build_label = label_key(plan, join.child_of(direction.build_side), build)
+    pair = f"{identity(join.left_keys[key])}|{identity(join.right_keys[key])}"
+    refusal = refusal or _refuse_key(probe, build)
+    if refusal is not None:
+        branches: tuple[Branch, ...] = (Branch(None, refusal, False, None, False, False),)
+    else:
+        branches = trace(plan, join.child_of(direction.probe_side), probe, direction.settings.field_id_read)
+    for branch in branches:
+        column, why = branch.column, branch.refusal
+        if column is None:
+            label = label_key(plan, join.child_of(direction.probe_side), probe)
+            yield Entry(pair, "", join.id, (key,), build_label, label, None, None, why)
+            continue
+        place = (column.scan, column.column, identity(build))
+        if why is None and place in taken:
+            why = Refusal(DUPLICATE_KEY, "The same pair of columns is a key of this join already.")
+        taken.add(place)
+        proposal = None if why is not None else _proposal(direction, key, branch, column)
+        target = target_id((column,))
+        yield Entry(pair, target, join.id, (key,), build_label, probe_label(column), column.scan, proposal, why)
+
+
+def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:
+    if all(isinstance(key, OtherExpression) and key.text.lower().startswith("isnull(") for key in (probe, build)):
+        return Refusal(
+            NULL_SAFE_PAIR, "Spark's own test that both sides of <=> are null or neither is; the other half of it is the key."
+        )
+    if not build.deterministic:
+        return Refusal(NOT_DETERMINISTIC, "The build side's key is computed by an expression that is not deterministic.")
+    if build.may_raise:
+        return Refusal(MAY_RAISE, "The build side's key is computed by an expression that can fail.")
+    return None
+
+
+def _proposal(direction: _Direction, key: int, branch: Branch, column: ProbeColumn) -> Proposal:
+    assert direction.source is not None, "a direction without a source is refused"
+    shuffled = direction.join.kind != BROADCAST
+    return Proposal(
+        join=direction.join.id,
+        keys=(key,),
+        build_side=direction.build_side,
+        source=direction.source,
+        columns=(column,),
+        keep_nulls=branch.keep_nulls,
+        gate=shuffled or branch.other_stage,
+        ahead=SHUFFLE if shuffled else branch.ahead,
+        across=branch.across,
+    )
+
+
+def probe_label(column: ProbeColumn) -> str:
+    return f"{column.table}.{column.name}"
+
+
+def target_id(columns: tuple[ProbeColumn, ...]) -> str:
+    """What is filtered, by names and expression ids: neither changes at a re-plan."""
+    return ",".join(f"{probe_label(column)}#{column.column}" for column in columns)
+
+
+def identity(expr: Expression) -> str:
+    """What an expression is, casts and wrappers aside: they follow from the types."""
+    inner = innermost(expr)
+    return inner.text if isinstance(inner, OtherExpression) else str(inner.id)

@@ -1,0 +1,33 @@
+"""What the session says about planning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# The bridge reads counts as Java ints.
+LARGEST_INT = 2**31 - 1
+RANGE, SET, BLOOM = "range", "set", "bloom"
+# In the order in which the bridge reads them.
+KINDS = (RANGE, SET, BLOOM)
+# Kinds that can hold tuples: a range of tuples says next to nothing about their parts.
+TUPLE_KINDS = (SET, BLOOM)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """`decision` starts every placeholder's id; the others are the options and Spark settings of their names."""
+
+    decision: str
+    kinds: tuple[str, ...] = KINDS
+    cost: str = "auto"
+    max_keys: int = 1_000_000
+    bloom_fpp: float = 0.01
+    bloom_max_bytes: int = 64 << 20
+    gate_enabled: bool = True
+    adaptive: bool = True
+    field_id_read: bool = False
+
+    @property
+    def always(self) -> bool:
+        """Whether filters are wanted whatever they cost."""
+        return self.cost == "always"

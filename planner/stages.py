@@ -1,0 +1,143 @@
+"""Which part of a plan runs when: what materialises a build side, what runs in which stage, and who waits for whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from planner.expressions import Alias, Attribute
+from planner.nodes import (
+    BROADCAST,
+    BROADCAST_EXCHANGE,
+    REUSED_EXCHANGE,
+    SHUFFLE_EXCHANGE,
+    Exchange,
+    Join,
+    Plan,
+    PlanNode,
+    Project,
+    QueryStage,
+    Sort,
+)
+
+# A stage to be: the number of its exchange, or the name that equal exchanges share. The result has no exchange.
+Unit: TypeAlias = int | tuple[str, int]
+RESULT: Unit = -1
+
+# By name: what may give other rows when a lost part of a shuffle is computed again.
+UNSTEADY_OPERATORS = ("Limit", "Sample", "TakeOrdered")
+
+
+def source_of(plan: Plan, join: Join, side: str) -> int | None:
+    """The node that materialises the `side` child of a join, None when the join reads it row by row.
+
+    Only sorts and projections that rename columns may lie between.
+    """
+    at = join.child_of(side)
+    while True:
+        node = plan.nodes[at]
+        if isinstance(node, Exchange | QueryStage):
+            return at if _is_broadcast(plan, node) == (join.kind == BROADCAST) else None
+        if not isinstance(node, Sort) and not (isinstance(node, Project) and is_plain(node)):
+            return None
+        at = node.children[0]
+
+
+def is_plain(node: Project) -> bool:
+    """Whether a projection only chooses and renames columns."""
+    return all(
+        isinstance(expr, Attribute) or (isinstance(expr, Alias) and isinstance(expr.child, Attribute)) for expr in node.exprs
+    )
+
+
+def _is_broadcast(plan: Plan, node: Exchange | QueryStage) -> bool | None:
+    """Whether rows come as a broadcast; None for a stage that is neither broadcast nor shuffle."""
+    if isinstance(node, QueryStage):
+        return node.broadcast if node.broadcast != node.shuffle else None
+    if node.kind == REUSED_EXCHANGE:
+        original = plan.nodes[node.children[0]]
+        return _is_broadcast(plan, original) if isinstance(original, Exchange | QueryStage) else None
+    return node.kind == BROADCAST_EXCHANGE
+
+
+def may_change_when_recomputed(plan: Plan, source: int) -> PlanNode | None:
+    """A node of a shuffled build side that may give other rows when a lost part of the shuffle is computed again.
+
+    A broadcast is collected once and kept, so nothing of it is ever computed again.
+    """
+    node = plan.nodes[source]
+    if isinstance(node, Exchange | QueryStage) and _is_broadcast(plan, node):
+        return None
+    return next(
+        (
+            each
+            for each in plan.subtree(source)
+            if not plan.is_deterministic(each.id) or any(name in each.op for name in UNSTEADY_OPERATORS)
+        ),
+        None,
+    )
+
+
+def is_started(plan: Plan, node: int) -> bool:
+    """Whether a node is, or is part of, a stage that has started, or only repeats another exchange."""
+    return any(_is_settled(each) for each in (plan.nodes[node], *plan.ancestors(node)))
+
+
+def _is_settled(node: PlanNode) -> bool:
+    return isinstance(node, QueryStage) or (isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE)
+
+
+@dataclass(slots=True)
+class Waits:
+    """Which stage has to wait for which: by the plan, and by the gates that are added.
+
+    Equal exchanges are computed once, so they are one stage here, which waits for all that any of them waits for.
+    """
+
+    plan: Plan
+    _on: dict[Unit, set[Unit]] = field(default_factory=lambda: defaultdict(set))
+
+    def __post_init__(self) -> None:
+        for node in self.plan.nodes:
+            if isinstance(node, Exchange | QueryStage):
+                self._on[self.unit_above(node.id)].add(unit_named(node))
+
+    def unit_above(self, node: int) -> Unit:
+        """The stage that a node's rows are read in: that of the nearest exchange above it."""
+        above = next((each for each in self.plan.ancestors(node) if isinstance(each, Exchange | QueryStage)), None)
+        return RESULT if above is None else unit_named(above)
+
+    def would_close_a_circle(self, scan: int, source: int) -> bool:
+        """Whether the stage of `scan` can't wait for `source`, because that waits for it, over however many others."""
+        waiting = self.unit_above(scan)
+        start = self._unit(source)
+        return waiting == start or any(unit == waiting for unit in self._reached_from(start))
+
+    def add(self, scan: int, source: int) -> None:
+        """A gate: the stage of `scan` waits for `source`."""
+        self._on[self.unit_above(scan)].add(self._unit(source))
+
+    def _unit(self, source: int) -> Unit:
+        node = self.plan.nodes[source]
+        assert isinstance(node, Exchange | QueryStage), "a source is an exchange or a stage"
+        return unit_named(node)
+
+    def _reached_from(self, start: Unit) -> Iterator[Unit]:
+        seen, stack = {start}, [start]
+        while stack:
+            for unit in self._on.get(stack.pop(), ()):
+                if unit not in seen:
+                    seen.add(unit)
+                    stack.append(unit)
+                    yield unit
+
+
+def unit_named(node: Exchange | QueryStage) -> Unit:
+    return node.id if node.same is None else ("same", node.same)
+
+
+def open_shuffle_or_broadcast(node: PlanNode) -> bool:
+    """Whether a node is an exchange that has not become a stage."""
+    return isinstance(node, Exchange) and node.kind in (SHUFFLE_EXCHANGE, BROADCAST_EXCHANGE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.snapshot import Alias, Attribute, Cast, Exchange, Expression, OtherExpression, Plan, Project, Scan
+from planner.expressions import Alias, Attribute, Expression, OtherExpression, innermost
+from planner.nodes import Aggregate, Exchange, Plan, Project, Scan
 
 
 def label_key(plan: Plan, start: int, key: Expression) -> str:
@@ -10,7 +11,7 @@ def label_key(plan: Plan, start: int, key: Expression) -> str:
 
     For display only: unlike the lineage it goes through everything that hands a column on, stages and aggregates included.
     """
-    inner = _strip(key)
+    inner = innermost(key)
     if not isinstance(inner, Attribute):
         return inner.text
     name, wanted, at = inner.name, inner.id, start
@@ -18,12 +19,12 @@ def label_key(plan: Plan, start: int, key: Expression) -> str:
         node = plan.nodes[at]
         if isinstance(node, Scan):
             return next((f"{node.table}.{column.name}" for column in node.columns if column.id == wanted), name)
-        if isinstance(node, Project):
-            produced = plan.projection(node).by_id.get(wanted)
-            source = None if produced is None else _strip(produced)
+        if isinstance(node, Project | Aggregate):
+            produced = plan.named(node).get(wanted)
+            source = None if produced is None else innermost(produced)
             if source is None or isinstance(source, OtherExpression):
                 return name
-            wanted, at = source.id, node.children[0]
+            wanted, at = _ungrouped(node, source.id), node.children[0]
             continue
         if isinstance(node, Exchange) and node.kind == "reused_exchange":
             wanted = _in_the_original(plan, node, wanted)
@@ -33,10 +34,12 @@ def label_key(plan: Plan, start: int, key: Expression) -> str:
         at = below
 
 
-def _strip(expr: Expression) -> Attribute | OtherExpression:
-    while isinstance(expr, Alias | Cast):
-        expr = expr.child
-    return expr
+def _ungrouped(node: Project | Aggregate, wanted: int) -> int:
+    """The column that an aggregate groups by under a new name."""
+    groups = node.grouping if isinstance(node, Aggregate) else ()
+    renamed = next((group for group in groups if isinstance(group, Alias) and group.id == wanted), None)
+    source = None if renamed is None else innermost(renamed)
+    return source.id if isinstance(source, Attribute) else wanted
 
 
 def _in_the_original(plan: Plan, reused: Exchange, wanted: int) -> int:

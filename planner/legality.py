@@ -6,8 +6,8 @@ that the join does not preserve: such a row would leave no trace in the result.
 
 from __future__ import annotations
 
+from planner.nodes import LEFT, RIGHT
 from planner.reasons import ANTI_JOIN, EXISTENCE_JOIN, FULL_OUTER_JOIN, NULL_AWARE_JOIN, PRESERVED_SIDE, UNKNOWN_JOIN_TYPE, Refusal
-from planner.snapshot import LEFT, RIGHT
 
 # Sides that may be filtered with the keys of the other side.
 _FILTERABLE: dict[str, tuple[str, ...]] = {
@@ -32,6 +32,9 @@ _REFUSED: dict[str, Refusal] = {
 
 # Which sides keep the join's result right when rows are dropped *for a reason of another join above*: every row that the join
 # returns must stem from one row of that side and carry its columns unchanged.
+# From the same sides a filter on a key goes across the equality to the other side too. A row there whose key the filter rejects
+# only ever meets rows of this side whose keys it rejects as well. Without it such a row may lose its partner, gain a place in the
+# result (anti join) or get nulls beside it (outer join), but it still carries the rejected key, and the join above drops it.
 _PASSES_KEY: dict[str, tuple[str, ...]] = {
     "Inner": (LEFT, RIGHT),
     "Cross": (LEFT, RIGHT),
@@ -52,7 +55,7 @@ def join_type_name(join_type: str) -> str:
 def refuse_to_filter(join_type: str, side: str, null_aware: bool) -> Refusal | None:
     """Why `side` may not be filtered with the keys of the other side; None when it may.
 
-    It holds for either build side: the keys come from the side that is not `side`.
+    It holds for either direction and every strategy: the keys come from the side that is not `side`, whichever of them is built.
     """
     if null_aware:
         return Refusal(NULL_AWARE_JOIN, "A null-aware anti join (NOT IN) depends on null keys and on rows without a partner.")
@@ -61,6 +64,14 @@ def refuse_to_filter(join_type: str, side: str, null_aware: bool) -> Refusal | N
     if sides is None:
         return Refusal(UNKNOWN_JOIN_TYPE, f"The join type {join_type} is not known here.")
     return None if side in sides else _REFUSED[name]
+
+
+def reaches_across(join_type: str, side: str, null_aware: bool) -> bool:
+    """Whether a filter of a join above, on a key of `side` of this join, is right for the equal key of the other side as well.
+
+    A null-aware anti join looks at every row of its other side: a single null there empties the result.
+    """
+    return not null_aware and passes_key_down(join_type, side)
 
 
 def passes_key_down(join_type: str, side: str) -> bool:

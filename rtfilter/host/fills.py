@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FilledScan:
-    """One scan of a request: its filters as they were asked, and for each the position of its pack verdict, None for a composite one."""
+    """One scan of a request: its filters as asked, and for each the position of its pack verdict, None for a composite one."""
 
     number: int
     filters: tuple[Message, ...]

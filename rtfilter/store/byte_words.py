@@ -1,12 +1,12 @@
 """Byte strings as a few 64-bit words, so that numpy compares them as unsigned bytes and in their true order.
 
-A string is cut to 32 bytes and filled up with zero bytes. Both keep the order, but not strictly: s <= t gives words(s) <= words(t),
-while different strings may share their words ("a" and "a" with a zero byte behind it, or two that differ after 32 bytes). So a
-test on words may keep a pack too many and never rejects one too many, whatever a writer did to bounds behind the first 32 bytes.
+A string is cut to 64 bytes and filled up with zero bytes. Both keep the order, but not strictly: s <= t gives words(s) <= words(t),
+while different strings may share their words ("a" and "a" with a zero byte behind it, or two that differ after 64 bytes). So a
+test on words may keep a pack too many and never rejects one too many, whatever a writer did to bounds behind the first 64 bytes.
 Numpy's own strings are no way: they drop zero bytes at the end.
 
-Memory, laid out: 16 bytes a pack and word needed by the longest bound (at most 4), so a million packs take 16 MB for keys of up to
-8 bytes, 32 MB for the 16 bytes of TPC-DS's ids and of long decimals, 64 MB at most; offsets and a blob would take 16 MB for the
+Memory, laid out: 16 bytes a pack and word needed by the longest bound (at most 8), so a million packs take 16 MB for keys of up to
+8 bytes, 32 MB for the 16 bytes of TPC-DS's ids and of long decimals, 128 MB at most; offsets and a blob would take 16 MB for the
 offsets alone, and as many bytes as bounds happen to have.
 """
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 Words: TypeAlias = tuple[npt.NDArray[np.uint64], ...]
 
 WORD_BYTES = 8
-MOST_WORDS = 4
+MOST_WORDS = 8
 MOST_BYTES = WORD_BYTES * MOST_WORDS
 
 # By number of bytes that a string has in a word: the bits of these bytes.

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from planner.generate import Candidate, FilterPlan, PlanSettings, plan_filters
-from planner.snapshot import Plan, parse_snapshot
+from planner.answer import Candidate, FilterPlan
+from planner.generate import plan_filters
+from planner.nodes import Plan
+from planner.settings import PlanSettings
+from planner.snapshot import parse_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -19,17 +22,18 @@ def column(id: int, name: str, type: str = "int", partition: bool = False) -> Ra
     return {"id": id, "name": name, "type": type, "partition": partition}
 
 
-def scan(table: str, *columns: Raw, plain_parquet: bool = True, format: str = "ParquetFileFormat") -> Raw:
-    return _node(
-        "scan",
-        f"Scan parquet {table}",
-        [],
-        table=table,
-        format=format,
-        plain_parquet=plain_parquet,
-        columns=list(columns),
-        bytes=1_000_000,
-    ) | {"output": [each["id"] for each in columns]}
+def scan(table: str, *columns: Raw, **fields: Any) -> Raw:
+    """A scan of a million bytes, unless `fields` say otherwise."""
+    known: Raw = {
+        "table": table,
+        "format": "ParquetFileFormat",
+        "plain_parquet": True,
+        "columns": list(columns),
+        "columns_total": len(columns),
+        "bytes": 1_000_000,
+        "filters": [],
+    }
+    return _node("scan", f"Scan parquet {table}", [], **{**known, **fields}) | {"output": [each["id"] for each in columns]}
 
 
 def attr(id: int, name: str = "c", type: str = "int", **more: Any) -> Raw:
@@ -52,34 +56,77 @@ def project(child: Raw, *exprs: Raw) -> Raw:
     return _node("project", "Project", [child], exprs=list(exprs)) | {"output": [each["id"] for each in exprs]}
 
 
-def where(child: Raw, condition: Raw | None = None) -> Raw:
-    return _node("filter", "Filter", [child], condition=condition or computed("isnotnull(c)", "boolean"))
+def normalize(child: Raw) -> Raw:
+    return {"kind": "normalize", "type": child["type"], "child": child}
+
+
+def coalesce_default(child: Raw) -> Raw:
+    return {"kind": "coalesce_default", "type": child["type"], "child": child}
+
+
+def where(child: Raw, condition: Raw | None = None, conjuncts: Sequence[str] = ("not_null",)) -> Raw:
+    condition = condition or computed("isnotnull(c)", "boolean")
+    return _node("filter", "Filter", [child], condition=condition, conjuncts=list(conjuncts))
 
 
 def sort(child: Raw) -> Raw:
     return _node("sort", "Sort", [child])
 
 
-def exchange(child: Raw) -> Raw:
-    return _node("exchange", "Exchange", [child])
+def aggregate(child: Raw, grouping: Sequence[Raw], results: Sequence[Raw] | None = None) -> Raw:
+    put_out = list(grouping) if results is None else list(results)
+    ids = {"output": [each["id"] for each in put_out]}
+    return _node("aggregate", "HashAggregate", [child], grouping=list(grouping), results=put_out) | ids
 
 
-def broadcast(child: Raw) -> Raw:
-    return _node("broadcast_exchange", "BroadcastExchange", [child])
+def window(child: Raw, partition: Sequence[Raw], made: Sequence[int] = ()) -> Raw:
+    return _node("window", "Window", [child], partition=list(partition)) | {"output": [*child["output"], *made]}
+
+
+def union(output: Sequence[int], *children: Raw) -> Raw:
+    return _node("union", "Union", list(children)) | {"output": list(output)}
+
+
+def generate(child: Raw, made: Sequence[int]) -> Raw:
+    return _node("generate", "Generate", [child]) | {"output": [*child["output"], *made]}
+
+
+def expand(child: Raw, **sources: Raw | None) -> Raw:
+    """Sources by output id, written `_7=attr(1)`."""
+    columns = [{"id": int(name.removeprefix("_")), "source": source} for name, source in sources.items()]
+    return _node("expand", "Expand", [child], columns=columns) | {"output": [column["id"] for column in columns]}
+
+
+def exchange(child: Raw, same: int | None = None) -> Raw:
+    return _node("exchange", "Exchange", [child], same=same)
+
+
+def broadcast(child: Raw, same: int | None = None) -> Raw:
+    return _node("broadcast_exchange", "BroadcastExchange", [child], same=same)
 
 
 def reused(child: Raw, output: Sequence[int] | None = None) -> Raw:
     return _node("reused_exchange", "ReusedExchange", [child]) | ({} if output is None else {"output": list(output)})
 
 
-def stage(child: Raw, rows: int | None = None) -> Raw:
+def stage(child: Raw, rows: int | None = None, bytes: int | None = None, same: int | None = None) -> Raw:
+    """A stage that has started; with `rows` one that has finished."""
     is_broadcast = child["kind"] == "broadcast_exchange"
     op = "BroadcastQueryStage" if is_broadcast else "ShuffleQueryStage"
-    return _node("query_stage", op, [child], broadcast=is_broadcast, materialized=rows is not None, rows=rows, bytes=None)
+    kinds = {"broadcast": is_broadcast, "shuffle": not is_broadcast}
+    return _node("query_stage", op, [child], materialized=rows is not None, rows=rows, bytes=bytes, same=same, **kinds)
 
 
 def other(op: str, *children: Raw, output: Sequence[int] | None = None) -> Raw:
     return _node("other", op, list(children)) | ({} if output is None else {"output": list(output)})
+
+
+JOIN_OPS = {
+    "broadcast_hash_join": "BroadcastHashJoin",
+    "shuffled_hash_join": "ShuffledHashJoin",
+    "sort_merge_join": "SortMergeJoin",
+    "nested_loop_join": "BroadcastNestedLoopJoin",
+}
 
 
 def join(
@@ -91,10 +138,11 @@ def join(
     build_side: str | None = "right",
     kind: str = "broadcast_hash_join",
     null_aware: bool = False,
+    condition: Raw | None = None,
 ) -> Raw:
-    op = {"broadcast_hash_join": "BroadcastHashJoin", "shuffled_hash_join": "ShuffledHashJoin"}.get(kind, "SortMergeJoin")
+    op = JOIN_OPS[kind]
     output = left["output"] if join_type in ("LeftSemi", "LeftAnti") else left["output"] + right["output"]
-    keys = {"left_keys": list(left_keys), "right_keys": list(right_keys)}
+    keys = {"left_keys": list(left_keys), "right_keys": list(right_keys), "condition": condition}
     node = _node(kind, op, [left, right], join_type=join_type, build_side=build_side, null_aware=null_aware, **keys)
     return node | {"output": list(output)}
 
@@ -128,6 +176,17 @@ def answer_to(root: Raw, **settings: Any) -> FilterPlan:
     return plan_filters(plan_of(root), PlanSettings("d1", **settings))
 
 
+def placed(root: Raw, **settings: Any) -> list[str]:
+    """What is filtered by what, as `table.column <- table.column`, in the order of the answer."""
+    candidates = answer_to(root, **settings).candidates
+    return [f"{each.probe} <- {each.build}" for each in candidates if each.placeholder is not None]
+
+
+def reasons(root: Raw, **settings: Any) -> dict[str, str]:
+    """The reason of every candidate, by `probe <- build`."""
+    return {f"{each.probe} <- {each.build}": each.reason for each in answer_to(root, **settings).candidates}
+
+
 def only_candidate(root: Raw, **settings: Any) -> Candidate:
     """The one candidate of a plan with one key pair."""
     (candidate,) = answer_to(root, **settings).candidates
@@ -146,3 +205,13 @@ DIM = scan("dim", column(11, "d_key"), column(12, "d_name", "string"))
 def fact_with(probe: Raw, key: Raw | None = None, **join_fields: Any) -> Raw:
     """`probe` joined with the broadcast dimension on `key`, which is column 1 if nothing is said."""
     return join(probe, broadcast(where(DIM)), [key or attr(1, "f_key")], [attr(11, "d_key")], **join_fields)
+
+
+def merged(left: Raw, right: Raw, left_keys: Sequence[Raw], right_keys: Sequence[Raw], **more: Any) -> Raw:
+    """A sort-merge join of two shuffled sides."""
+    return join(sort(exchange(left)), sort(exchange(right)), left_keys, right_keys, build_side=None, kind="sort_merge_join", **more)
+
+
+def changed(node: Raw, **fields: Any) -> Raw:
+    """A node with other fields, such as `may_raise=True`."""
+    return node | fields

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from planner.cost import SCAN_AND_PROBE_NS_PER_ROW, estimated_gain_ms
-from planner.decide import DecideSettings, FilterDecision, FilterFigures, choose_kind, decide_filters, worth_testing_dictionaries
+from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, share_passed, worth_testing_dictionaries
 
 # The micro-benchmark of the design notes at p = 0.001.
 FIGURES = FilterFigures(
     id="d1.0",
-    kinds=("range", "set"),
-    complete=True,
+    kind="set",
+    form="set",
+    ahead=None,
     keys=204,
     key_min=1,
     key_max=101_000,
@@ -24,6 +25,7 @@ FIGURES = FilterFigures(
     rows_rejected=127_764_720,
     value_span=102_000,
 )
+NO_FOOTERS = replace(FIGURES, packs_total=0, packs_rejected=0, rows_total=0, rows_rejected=0, value_span=None, files_unknown=16)
 
 
 def decide(figures: FilterFigures, cost: str = "auto", cores: int = 2) -> FilterDecision:
@@ -47,21 +49,24 @@ class TestDecision:
         assert "no pack has bounds" in decide(replace(FIGURES, packs_rejected=0, rows_rejected=0, value_span=None)).detail
 
     def test_cost_always_keeps_a_filter_that_rejects_no_pack(self) -> None:
-        assert decide(replace(FIGURES, packs_rejected=0, rows_rejected=0), cost="always").applied
+        decision = decide(replace(FIGURES, packs_rejected=0, rows_rejected=0), cost="always")
+        assert (decision.applied, decision.rows, decision.reason) == (True, True, "ROWS_ONLY")
 
     def test_cost_never_skips_every_filter(self) -> None:
         assert decide(FIGURES, cost="never").reason == "COST_NEVER"
 
-    @pytest.mark.parametrize("cost", ["auto", "always"])
-    def test_without_a_known_footer_there_is_nothing_to_apply(self, cost: str) -> None:
-        nothing = replace(
-            FIGURES, packs_total=0, packs_rejected=0, rows_total=0, rows_rejected=0, value_span=None, files_unknown=16
-        )
-        decision = decide(nothing, cost)
+    def test_without_a_known_footer_there_is_nothing_to_apply(self) -> None:
+        decision = decide(NO_FOOTERS)
         assert (decision.decision, decision.reason) == ("skipped", "FOOTERS_NOT_KNOWN")
 
+    def test_without_a_known_footer_rows_can_be_tested_nevertheless(self) -> None:
+        decision = decide(replace(NO_FOOTERS, ahead="shuffle"))
+        assert (decision.applied, decision.rows, decision.reason) == (True, True, "ROWS_ONLY")
+
     def test_an_empty_build_side_is_a_filter_that_rejects_everything(self) -> None:
-        empty = replace(FIGURES, keys=0, key_min=None, key_max=None, build_rows=0, packs_rejected=6_509, rows_rejected=133_110_000)
+        empty = replace(
+            FIGURES, form="empty", keys=0, key_min=None, key_max=None, build_rows=0, packs_rejected=6_509, rows_rejected=133_110_000
+        )
         decision = decide(empty)
         assert decision.applied and decision.packs_kept == 0 and not decision.dictionary
 
@@ -86,29 +91,60 @@ class TestDecision:
             "estimated_gain_ms",
             "push",
             "dictionary",
+            "rows",
+            "rows_reason",
         ]
 
 
-class TestKind:
-    @pytest.mark.parametrize(
-        ("kinds", "complete", "kind"),
-        [
-            (("range", "set"), True, "set"),
-            (("range", "set"), False, "range"),
-            (("range",), True, "range"),
-            (("set",), True, "set"),
-            (("set",), False, None),
-            ((), True, None),
-        ],
-    )
-    def test_the_set_is_taken_when_it_is_complete_and_allowed(
-        self, kinds: tuple[str, ...], complete: bool, kind: str | None
-    ) -> None:
-        assert choose_kind(kinds, complete) == kind
+class TestRows:
+    AHEAD = replace(FIGURES, ahead="shuffle")
 
-    def test_too_many_keys_without_a_range_skip_the_filter(self) -> None:
-        assert decide(replace(FIGURES, kinds=("set",), complete=False)).reason == "TOO_MANY_KEYS"
+    def test_they_are_tested_where_something_is_before_them(self) -> None:
+        decision = decide(self.AHEAD)
+        assert (decision.rows, decision.rows_reason, decision.reason) == (True, "ROWS_TESTED", "APPLIED")
+        assert "shuffle before them" in decision.detail
 
+    def test_they_are_not_where_only_the_join_is(self) -> None:
+        decision = decide(FIGURES)
+        assert (decision.rows, decision.rows_reason, decision.applied) == (False, "NOTHING_AHEAD", True)
+
+    def test_they_alone_make_a_filter_that_rejects_no_pack_worth_it(self) -> None:
+        decision = decide(replace(self.AHEAD, packs_rejected=0, rows_rejected=0))
+        assert (decision.decision, decision.reason, decision.rows) == ("applied", "ROWS_ONLY", True)
+
+    @pytest.mark.parametrize("kind", ["set", "bloom"])
+    @pytest.mark.parametrize(("keys", "tested"), [(91_800, True), (91_801, False)])
+    def test_they_are_not_where_nine_of_ten_would_pass(self, kind: str, keys: int, tested: bool) -> None:
+        decision = decide(replace(self.AHEAD, kind=kind, keys=keys, value_span=102_000))
+        assert (decision.rows, decision.rows_reason == "PASSES_MOST_ROWS") == (tested, not tested)
+
+    def test_a_range_passes_all_between_its_ends(self) -> None:
+        wide = replace(self.AHEAD, kind="range", form="ranges", key_min=1, key_max=101_000, value_span=102_000)
+        assert share_passed(wide) == pytest.approx(101_000 / 102_000) and not decide(wide).rows
+        assert decide(replace(wide, key_max=50_000)).rows
+
+    def test_they_are_tested_where_nothing_is_known_of_the_column(self) -> None:
+        assert decide(replace(self.AHEAD, keys=10**9, value_span=None)).rows
+        assert decide(replace(self.AHEAD, kind="range", form="ranges", key_min=None, key_max=None)).rows
+
+    def test_no_key_at_all_passes_nothing(self) -> None:
+        assert share_passed(replace(self.AHEAD, form="empty", keys=0, value_span=None)) == 0.0
+
+    @pytest.mark.parametrize("ahead", [None, "shuffle"])
+    def test_cost_always_tests_them_whatever_is_expected(self, ahead: str | None) -> None:
+        assert decide(replace(FIGURES, ahead=ahead, keys=102_000), cost="always").rows
+
+    def test_cost_never_tests_none(self) -> None:
+        assert not decide(self.AHEAD, cost="never").rows
+
+    def test_a_filter_that_does_nothing_is_skipped_with_both_reasons(self) -> None:
+        idle = decide(replace(FIGURES, packs_rejected=0, rows_rejected=0))
+        assert not idle.applied and not idle.rows
+        assert (idle.reason, idle.rows_reason) == ("REJECTS_NO_PACK", "NOTHING_AHEAD")
+        assert "rejects none" in idle.detail and "only the join" in idle.detail
+
+
+class TestPush:
     def test_a_set_without_gaps_is_pushed_as_its_range(self) -> None:
         decision = decide(replace(FIGURES, key_min=100, key_max=303))
         assert (decision.kind, decision.push) == ("set", "range")
@@ -116,9 +152,18 @@ class TestKind:
     def test_a_set_with_one_gap_is_pushed_as_a_set(self) -> None:
         assert decide(replace(FIGURES, key_min=100, key_max=304)).push == "set"
 
-    def test_an_incomplete_set_is_pushed_as_a_range(self) -> None:
-        decision = decide(replace(FIGURES, complete=False))
-        assert (decision.kind, decision.push) == ("range", "range")
+    def test_a_set_of_texts_is_pushed_as_a_set(self) -> None:
+        assert decide(replace(FIGURES, key_min=None, key_max=None, value_span=None)).push == "set"
+
+    @pytest.mark.parametrize("kind", ["bloom", "range"])
+    def test_what_the_host_knows_as_ranges_is_pushed_as_a_range(self, kind: str) -> None:
+        assert decide(replace(FIGURES, kind=kind, form="ranges")).push == "range"
+
+    @pytest.mark.parametrize("kind", ["set", "bloom"])
+    def test_a_composite_filter_is_not_pushed_and_tests_rows_alone(self, kind: str) -> None:
+        several = replace(FIGURES, kind=kind, form="none", ahead="shuffle", packs_rejected=0, rows_rejected=0, value_span=None)
+        decision = decide(several)
+        assert (decision.push, decision.rows, decision.reason, decision.dictionary) == ("none", True, "ROWS_ONLY", False)
 
 
 class TestDictionaries:
@@ -145,7 +190,9 @@ class TestDictionaries:
     def test_packs_with_more_rows_than_there_are_values_are_not(self) -> None:
         assert not worth_testing_dictionaries(replace(self.SPARSE, value_span=100))
 
-    @pytest.mark.parametrize("figures", [{"complete": False}, {"value_span": None}, {"keys": 0}, {"packs_total": 0}])
+    @pytest.mark.parametrize(
+        "figures", [{"kind": "bloom", "form": "ranges"}, {"form": "ranges"}, {"value_span": None}, {"keys": 0}, {"packs_total": 0}]
+    )
     def test_nothing_known_is_not(self, figures: dict[str, object]) -> None:
         assert not worth_testing_dictionaries(replace(self.SPARSE, **figures))  # type: ignore[arg-type]
 

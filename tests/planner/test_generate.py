@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.generate import PlanSettings, plan_filters
+from planner.generate import plan_filters
+from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from tests.planner.plans import (
     DIM,
@@ -25,6 +26,7 @@ from tests.planner.plans import (
     exchange,
     fact_with,
     join,
+    merged,
     nodes_of,
     only_candidate,
     other,
@@ -45,12 +47,20 @@ class TestPlaceholders:
         assert placeholder.to_dict() == {
             "id": "d1.0",
             "join": 0,
-            "key": 0,
+            "keys": [0],
+            "build_side": "right",
+            "source": 3,
+            "gate": False,
             "scan": 2,
-            "column": 1,
+            "columns": [1],
             "label": "dim.d_key",
-            "kinds": "range,set",
+            "kinds": "range,set,bloom",
             "max_keys": 500,
+            "bloom_fpp": 0.01,
+            "bloom_max_bytes": 67_108_864,
+            "max_build_rows": 100_000,
+            "ahead": None,
+            "keep_nulls": False,
         }
         (candidate,) = answer.candidates
         assert (candidate.placeholder, candidate.decision, candidate.reason) == ("d1.0", "planned", "PLANNED")
@@ -60,24 +70,24 @@ class TestPlaceholders:
     def test_the_streamed_side_is_the_probe_side_wherever_it_stands(self) -> None:
         mirrored = join(broadcast(DIM), where(FACT), [attr(11)], [attr(1)], build_side="left")
         (placeholder,) = answer_to(mirrored).placeholders
-        assert (placeholder.scan, placeholder.column, placeholder.label) == (4, 1, "dim.d_key")
+        assert (placeholder.scan, placeholder.columns, placeholder.label) == (4, (1,), "dim.d_key")
 
     def test_every_key_of_a_join_gets_its_own(self) -> None:
         root = join(FACT, broadcast(DIM), [attr(1), attr(2, type="bigint")], [attr(11), attr(12, type="bigint")])
         answer = answer_to(root)
-        assert [(each.id, each.key, each.column) for each in answer.placeholders] == [("d1.0", 0, 1), ("d1.1", 1, 2)]
+        assert [(each.id, each.keys, each.columns) for each in answer.placeholders] == [("d1.0", (0,), (1,)), ("d1.1", (1,), (2,))]
 
     def test_one_key_that_can_not_be_traced_does_not_hinder_the_other(self) -> None:
         root = join(FACT, broadcast(DIM), [computed("f(1)"), attr(1)], [attr(12), attr(11)])
         answer = answer_to(root)
         assert [each.reason for each in answer.candidates] == ["NOT_A_PLAIN_COLUMN", "PLANNED"]
-        assert [(each.key, each.column) for each in answer.placeholders] == [(1, 1)]
+        assert [(each.keys, each.columns) for each in answer.placeholders] == [((1,), (1,))]
 
     def test_several_joins_filter_one_scan(self) -> None:
         other_dim = scan("item", column(21, "i_key", "bigint"))
         root = join(fact_with(FACT), broadcast(other_dim), [attr(2, type="bigint")], [attr(21, type="bigint")])
         answer = answer_to(root)
-        assert [(each.join, each.scan, each.column) for each in answer.placeholders] == [(0, 2, 2), (1, 2, 1)]
+        assert [(each.join, each.scan, each.columns) for each in answer.placeholders] == [(0, 2, (2,)), (1, 2, (1,))]
 
     def test_the_same_pair_of_columns_counts_once_in_a_join(self) -> None:
         root = join(FACT, broadcast(DIM), [attr(1), cast("bigint", attr(1))], [attr(11), cast("bigint", attr(11))])
@@ -92,8 +102,8 @@ class TestPlaceholders:
     def test_the_same_pair_in_two_joins_counts_twice(self) -> None:
         assert len(answer_to(fact_with(fact_with(FACT))).placeholders) == 2
 
-    def test_only_available_kinds_are_asked_for(self) -> None:
-        assert answer_to(fact_with(FACT), kinds=("set", "bloom")).placeholders[0].kinds == ("set",)
+    def test_only_the_kinds_of_the_session_are_asked_for(self) -> None:
+        assert answer_to(fact_with(FACT), kinds=("bloom", "set")).placeholders[0].kinds == ("set", "bloom")
 
     def test_max_keys_fit_the_int_of_the_bridge(self) -> None:
         assert answer_to(fact_with(FACT), max_keys=10**12).placeholders[0].max_keys == 2**31 - 1
@@ -105,7 +115,6 @@ class TestRefusals:
         [
             ({"adaptive": False}, "ADAPTIVE_OFF"),
             ({"cost": "never"}, "COST_NEVER"),
-            ({"kinds": ("bloom",)}, "KIND_NOT_AVAILABLE"),
         ],
     )
     def test_settings_that_rule_out_filters_skip_every_candidate(self, settings: dict[str, object], reason: str) -> None:
@@ -113,16 +122,6 @@ class TestRefusals:
         answer = answer_to(other("Union", fact_with(FACT), shuffled, output=[1]), **settings)
         assert [(each.decision, each.reason) for each in answer.candidates] == [("skipped", reason)] * 2
         assert answer.placeholders == ()
-
-    @pytest.mark.parametrize("kind", ["sort_merge_join", "shuffled_hash_join"])
-    def test_shuffled_joins_are_for_a_later_version(self, kind: str) -> None:
-        side = "right" if kind == "shuffled_hash_join" else None
-        candidate = only_candidate(
-            join(sort(exchange(FACT)), sort(exchange(DIM)), [attr(1)], [attr(11)], build_side=side, kind=kind)
-        )
-        assert (candidate.reason, candidate.decision, candidate.placeholder) == ("SHUFFLED_JOIN", "skipped", None)
-        assert "not in this version" in candidate.detail
-        assert (candidate.build, candidate.probe) == ("dim.d_key", "fact.f_key")
 
     @pytest.mark.parametrize(
         ("join_type", "reason", "shown"),
@@ -168,11 +167,21 @@ class TestRefusals:
 
 
 class TestKeyIds:
-    def test_a_re_plan_that_picks_another_strategy_and_build_side_keeps_them(self) -> None:
-        shuffled = join(sort(exchange(FACT)), sort(exchange(DIM)), [attr(1)], [attr(11)], build_side=None, kind="sort_merge_join")
-        left_built = join(stage(broadcast(FACT), 5), stage(exchange(DIM), 9), [attr(1)], [attr(11)], build_side="left")
-        ids = {only_candidate(root).key_id for root in (fact_with(FACT), shuffled, left_built)}
-        assert ids == {"inner|1|11"}
+    def test_a_re_plan_that_picks_another_strategy_keeps_them(self) -> None:
+        shuffled = merged(FACT, where(DIM, conjuncts=["eq"]), [attr(1)], [attr(11)])
+        finished = merged(FACT, DIM, [attr(1)], [attr(11)])
+        finished["children"][1] = sort(stage(exchange(DIM), 9, bytes=100))
+        ids = {only_candidate(root).key_id for root in (fact_with(FACT), shuffled, finished)}
+        assert ids == {"inner|1|11|fact.f_key#1"}
+
+    def test_a_probe_side_that_has_started_keeps_them(self) -> None:
+        started = fact_with(stage(exchange(FACT)))
+        candidate = only_candidate(started)
+        assert (candidate.key_id, candidate.reason) == ("inner|1|11|fact.f_key#1", "ALREADY_STARTED")
+
+    def test_the_other_direction_has_another(self) -> None:
+        small_fact = scan("fact", column(1, "f_key"), bytes=1_000)
+        assert only_candidate(merged(small_fact, DIM, [attr(1)], [attr(11)])).key_id == "inner|1|11|dim.d_key#11"
 
     def test_other_keys_and_join_types_have_others(self) -> None:
         roots = [fact_with(FACT), fact_with(FACT, join_type="LeftSemi"), fact_with(FACT, computed("f(f_key#1)"))]

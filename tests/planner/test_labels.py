@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.labels import label_key
-from planner.snapshot import Join
+from planner.nodes import Join
 from tests.planner.plans import (
     DIM,
     FACT,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from planner.generate import Candidate
+from planner.answer import Candidate
 from tests.planner.plans import (
     FACT,
     Raw,
@@ -30,6 +32,7 @@ from tests.planner.plans import (
 )
 
 OTHER_DIM = scan("other", column(21, "o_key"), column(22, "o_ref"))
+LARGE = scan("large", column(1, "f_key"), column(31, "l_key"), column(32, "l_ref"), bytes=100_000_000)
 
 
 def placed_on(root: Raw) -> tuple[str, int]:
@@ -37,7 +40,8 @@ def placed_on(root: Raw) -> tuple[str, int]:
     answer = answer_to(root)
     (placeholder,) = [each for each in answer.placeholders if each.join == 0]
     scan_node = nodes_of(root)[placeholder.scan]
-    return scan_node["table"], placeholder.column
+    (column_id,) = placeholder.columns
+    return scan_node["table"], column_id
 
 
 def refused(root: Raw) -> Candidate:
@@ -70,7 +74,13 @@ class TestPasses:
         narrow = scan("fact", column(1, "f_key", "tinyint"))
         assert placed_on(fact_with(narrow, cast("bigint", cast("smallint", attr(1, type="tinyint"))))) == ("fact", 1)
 
-    @pytest.mark.parametrize("type", ["tinyint", "smallint", "int", "bigint", "date"])
+    @pytest.mark.parametrize(
+        "type",
+        [
+            *("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz", "boolean", "float", "double"),
+            *("decimal(7,2)", "decimal(38,10)", "string", "binary"),
+        ],
+    )
     def test_every_supported_type(self, type: str) -> None:
         assert placed_on(fact_with(scan("fact", column(1, "f_key", type)), attr(1, type=type))) == ("fact", 1)
 
@@ -91,6 +101,17 @@ class TestPasses:
         below = join(broadcast(OTHER_DIM), FACT, *keys, join_type=join_type, build_side="left")
         assert placed_on(fact_with(below)) == ("fact", 1)
 
+    def test_an_exchange_which_makes_the_scan_wait(self) -> None:
+        answer = answer_to(fact_with(exchange(LARGE)))
+        (placeholder,) = answer.placeholders
+        assert (placeholder.gate, placeholder.ahead) == (True, "shuffle")
+
+    def test_the_build_side_of_a_broadcast_join_below_that_has_not_started(self) -> None:
+        below = join(FACT, broadcast(LARGE), [attr(1)], [attr(31)])
+        answer = answer_to(fact_with(below, attr(32)))
+        (placeholder,) = [each for each in answer.placeholders if each.join == 0]
+        assert (placeholder.columns, placeholder.gate, placeholder.ahead) == ((32,), True, "join")
+
     def test_a_null_aware_anti_join_below_on_its_streamed_side(self) -> None:
         below = join(FACT, broadcast(OTHER_DIM), [attr(2)], [attr(21)], "LeftAnti", null_aware=True)
         assert placed_on(fact_with(below)) == ("fact", 1)
@@ -100,7 +121,7 @@ class TestPasses:
         # Two bucketed tables: no exchange in between.
         side = "right" if kind == "shuffled_hash_join" else None
         below = join(sort(FACT), sort(OTHER_DIM), [attr(1)], [attr(21)], build_side=side, kind=kind)
-        assert placed_on(fact_with(below)) == ("fact", 1)
+        assert placed_on(fact_with(below, attr(2, type="bigint"))) == ("fact", 2)
         assert placed_on(fact_with(below, attr(22))) == ("other", 22)
 
     def test_the_copy_of_a_table_that_is_on_the_way_when_ids_are_not_unique(self) -> None:
@@ -112,13 +133,16 @@ class TestPasses:
 
 
 class TestStops:
-    @pytest.mark.parametrize("boundary", [exchange, lambda child: stage(exchange(child)), lambda child: reused(exchange(child))])
-    def test_at_another_stage(self, boundary: object) -> None:
-        assert refused(fact_with(boundary(FACT))).reason == "OTHER_STAGE"  # type: ignore[operator]
+    @pytest.mark.parametrize(
+        ("boundary", "reason"),
+        [(lambda child: stage(exchange(child)), "ALREADY_STARTED"), (lambda child: reused(exchange(child)), "SHARED_EXCHANGE")],
+    )
+    def test_at_rows_that_are_made_already(self, boundary: Callable[[Raw], Raw], reason: str) -> None:
+        assert refused(fact_with(boundary(FACT))).reason == reason
 
-    def test_at_the_build_side_of_a_broadcast_join_below(self) -> None:
-        below = join(FACT, broadcast(OTHER_DIM), [attr(1)], [attr(21)])
-        assert refused(fact_with(below, attr(22))).reason == "OTHER_STAGE"
+    def test_at_a_broadcast_below_that_has_started(self) -> None:
+        below = join(FACT, stage(broadcast(OTHER_DIM), rows=3), [attr(1)], [attr(21)])
+        assert refused(fact_with(below, attr(22))).reason == "ALREADY_STARTED"
 
     @pytest.mark.parametrize("op", ["HashAggregate", "GlobalLimit", "Generate", "Union", "Window", "Sample", "Expand"])
     def test_at_an_operator_and_names_it(self, op: str) -> None:
@@ -190,7 +214,7 @@ class TestStops:
         probe = project(scan("fact", column(1, "f_key", "bigint")), alias(5, cast("smallint", attr(1, type="bigint"))))
         assert refused(fact_with(probe, cast("int", attr(5, type="smallint")))).reason == "CAST_NOT_WIDENING"
 
-    @pytest.mark.parametrize("type", ["string", "decimal(7,2)", "timestamp", "double", "boolean", "binary", "timestamp_ntz"])
+    @pytest.mark.parametrize("type", ["string collate UTF8_LCASE", "interval day", "struct<a:int>", "void", "time(6)"])
     def test_at_a_key_of_another_type(self, type: str) -> None:
         candidate = refused(fact_with(scan("fact", column(1, "f_key", type)), attr(1, type=type)))
         assert candidate.reason == "KEY_TYPE" and type in candidate.detail

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from planner.errors import SnapshotError
-from planner.snapshot import Alias, Attribute, Cast, Exchange, Join, OtherExpression, QueryStage, Scan, parse_snapshot
+from planner.expressions import Alias, Attribute, Cast, OtherExpression
+from planner.nodes import Exchange, Join, QueryStage, Scan
+from planner.snapshot import parse_snapshot
 from tests.planner.plans import FACT, alias, attr, broadcast, cast, computed, fact_with, nodes_of, plan_of, project, scan, stage
 
 
@@ -53,14 +55,14 @@ RUBBISH: list[tuple[str, Any, str]] = [
     ("no operator name", _changed(1, op=None), "it must be of type str"),
     ("a child before its parent", _changed(2, children=[1]), "not a node after it"),
     ("a child that is not there", _changed(2, children=[99]), "not a node after it"),
-    ("a child of two", _changed(2, children=[3, 4]), "instead of one"),
-    ("nobody's child", _changed(3, children=[]), "instead of one"),
+    ("a child of two", _changed(2, children=[3, 4]), "instead of 1"),
+    ("nobody's child", _changed(3, children=[]), "instead of 1"),
     ("a bool for a number", _changed(1, output=[True]), "whole numbers"),
     ("a join without its build side", _changed(0, build_side=None), "without a build side"),
     ("a join with a third side", _changed(0, build_side="middle"), "left, right or null"),
-    ("a join with one child", _changed(0, children=[1]), "1 children"),
+    ("a join with one child", _changed(0, children=[1]), "1 children instead of 2"),
     ("keys without partners", _changed(0, right_keys=[]), "1 left keys and 0 right keys"),
-    ("a scan with children", _changed(1, children=[2]), "has children"),
+    ("a scan with children", _changed(1, children=[2]), "1 children instead of 0"),
     ("a scan without columns", _changed(1, columns=None), "must be a list"),
     ("a column without a type", _changed(1, columns=[{"id": 1, "name": "a", "partition": False}]), "type = None"),
     ("a figure that is a text", _changed(1, bytes="many"), "whole number or null"),

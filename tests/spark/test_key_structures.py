@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -25,14 +25,14 @@ def limits(session: SparkSession, bridge: Any, kinds: tuple[str, ...], max_keys:
 
 
 def values(shape: str, count: int, rng: random.Random) -> list[int]:
-    draw = {
+    draws: dict[str, Callable[[], int]] = {
         "dense": lambda: rng.randrange(-50, 200),
         "spread": lambda: rng.randrange(-(10**6), 10**6),
         "everywhere": lambda: rng.randrange(-(2**63), 2**63),
         "clusters": lambda: rng.choice([0, 10**9, -(10**12), 2**62]) + rng.randrange(50),
         "ends": lambda: rng.choice([-(2**63), 2**63 - 1, 0, -1, 1]),
-    }[shape]
-    return [draw() for _ in range(count)]
+    }
+    return [draws[shape]() for _ in range(count)]
 
 
 SHAPES = ("dense", "spread", "everywhere", "clusters", "ends")

@@ -79,7 +79,7 @@ def settings_id(settings: Settings) -> str:
     [
         "k, v, t96, ntz, d, dec, s, p",
         "k, nested, p",
-        "k, nested.x, nested.y[0], p",
+        "k, nested.x, get(nested.y, 0), p",
         "p, v",
         "v, everything._metadata.row_index",
         "v, everything._metadata.file_name, everything._metadata.file_size, everything._metadata.row_index",

@@ -42,20 +42,18 @@ object SnapshotExpression {
   def mayRaise(e: Expression): Boolean = !safe(e) || e.children.exists(mayRaise)
 
   private def safe(e: Expression): Boolean = e match {
-    case _: Attribute | _: Literal | _: Alias | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: IsNaN | _: In | _: InSet => true
-    case _: Coalesce | _: If | _: CaseWhen | _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: RuntimeFilter => true
+    case _: Attribute | _: Literal | _: Alias | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: IsNaN => true
+    case _: In | _: InSet | _: Coalesce | _: If | _: CaseWhen | _: AtLeastNNonNulls | _: DynamicPruning => true
+    case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull | _: KnownNullable | _: RuntimeFilter => true
+    case _: GetStructField | _: GetArrayStructFields | _: CreateNamedStruct | _: Murmur3Hash | _: XxHash64 | _: BloomFilterMightContain => true
     case _: StartsWith | _: EndsWith | _: Contains | _: Like | _: Substring | _: Upper | _: Lower | _: StringTrim | _: Length | _: Concat => true
-    case _: Year | _: Month | _: DayOfMonth | _: Quarter | _: DynamicPruning | _: CheckOverflow if !ansi(e) => true
-    case c: Cast => !ansi(c) || Cast.canUpCast(c.child.dataType, c.dataType)
-    case a: BinaryArithmetic => a.evalMode != EvalMode.ANSI
-    case a: UnaryMinus => !a.failOnError
-    case a: Abs => !a.failOnError
-    case _ => false
-  }
-
-  private def ansi(e: Expression): Boolean = e match {
-    case c: Cast => c.evalMode == EvalMode.ANSI
-    case c: CheckOverflow => !c.nullOnOverflow
+    case _: Year | _: Month | _: DayOfMonth | _: Quarter => true
+    case item: GetArrayItem => !item.failOnError
+    case decimal: CheckOverflow => decimal.nullOnOverflow
+    case cast: Cast => cast.evalMode != EvalMode.ANSI || Cast.canUpCast(cast.child.dataType, cast.dataType)
+    case arithmetic: BinaryArithmetic => arithmetic.evalMode != EvalMode.ANSI
+    case minus: UnaryMinus => !minus.failOnError
+    case abs: Abs => !abs.failOnError
     case _ => false
   }
 }

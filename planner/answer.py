@@ -40,12 +40,13 @@ class Placeholder:
 class Candidate:
     """One key pair of one join and one scan that it could filter, or several key pairs as a tuple, and what became of it.
 
-    `scan` is None where no scan was reached. `key_id` is the same at every re-plan; copies of one join share it.
+    `pairs` are the numbers of the key pairs; `scan` is None where no scan was reached. `key_id` is the same at every re-plan;
+    copies of one join share it.
     """
 
     key_id: str
     join: int
-    keys: tuple[int, ...]
+    pairs: tuple[int, ...]
     scan: int | None
     placeholder: str | None
     gate: bool
@@ -59,7 +60,7 @@ class Candidate:
 
     def to_dict(self) -> dict[str, object]:
         """The form of the protocol."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "keys": list(self.keys)}
+        return {**{name: getattr(self, name) for name in self.__slots__}, "pairs": list(self.pairs)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ def _candidate(plan: Plan, entry: Entry, placeholder: Placeholder | None) -> Can
         # Left before right, without strategy and build side: a re-plan may change them.
         key_id="|".join(part for part in (join.join_type.lower(), entry.pair, entry.target) if part),
         join=entry.join,
-        keys=entry.keys,
+        pairs=entry.keys,
         scan=entry.scan,
         placeholder=None if placeholder is None else placeholder.id,
         gate=placeholder is not None and placeholder.gate,

@@ -6,6 +6,8 @@ that the join does not preserve: such a row would leave no trace in the result.
 
 from __future__ import annotations
 
+import functools
+
 from planner.nodes import LEFT, RIGHT
 from planner.reasons import ANTI_JOIN, EXISTENCE_JOIN, FULL_OUTER_JOIN, NULL_AWARE_JOIN, PRESERVED_SIDE, UNKNOWN_JOIN_TYPE, Refusal
 
@@ -47,6 +49,7 @@ _PASSES_KEY: dict[str, tuple[str, ...]] = {
 }
 
 
+@functools.lru_cache(maxsize=256)
 def join_type_name(join_type: str) -> str:
     """Spark's join type without arguments: `ExistenceJoin(exists#12)` is `ExistenceJoin`."""
     return join_type.split("(", 1)[0]

@@ -9,10 +9,12 @@ What holds on the way: for rows whose key the filter accepts, every node returns
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from planner.expressions import Alias, Attribute, Cast, CoalesceDefault, Expression, Normalize
+from planner import columns
+from planner.columns import KeyColumn, column_text
+from planner.expressions import Attribute, Expression, innermost
 from planner.legality import join_type_name, passes_key_down, reaches_across
 from planner.nodes import (
     BROADCAST_EXCHANGE,
@@ -51,7 +53,7 @@ from planner.reasons import (
     SHARED_EXCHANGE,
     Refusal,
 )
-from planner.types import comparable_with_key, is_key_type, keeps_values
+from planner.types import comparable_with_key, is_key_type
 
 # Joins that return none of the right side's columns.
 LEFT_COLUMNS_ONLY = ("LeftSemi", "LeftAnti", "ExistenceJoin")
@@ -111,13 +113,10 @@ class _Way:
         return Branch(column, self.stop or refusal, self.keep_nulls, self.ahead, self.other_stage, self.across)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyColumn:
-    """A column looked for, and whether a null of it may stand for a value further up."""
-
-    id: int
-    name: str
-    keep_nulls: bool = False
+# Any node between a join and its scans.
+_InnerNode: TypeAlias = Filter | Project | Sort | Aggregate | Window | Union | Generate | Expand | Join | Exchange | QueryStage
+# A node, the column of its output that is looked for (or why there is none), and what is known on the way to it.
+_Step: TypeAlias = tuple[int, KeyColumn | Refusal, _Way]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,59 +134,59 @@ def trace(plan: Plan, start: int, key: Expression, field_id_read: bool) -> tuple
     Returns at least one branch. A branch across an equality is there only if nothing stopped it: whoever wrote the query did not
     ask for it.
     """
-    found = (
-        _plain_column(key) if is_key_type(key.type) else Refusal(KEY_TYPE, f"The key is of type {key.type}, which no filter holds.")
-    )
-    if not isinstance(found, Refusal) and key.may_raise:
-        found = Refusal(MAY_RAISE, "The key is computed by an expression that can fail; a row that is dropped would not.")
-    if isinstance(found, Refusal):
-        return (_Way().end(found),)
-    branches = _follow(_Trace(plan, key.type, field_id_read), start, found, _Way())
-    seen: set[tuple[int, int]] = set()
-    kept = []
-    for branch in branches:
-        if branch.across and branch.refusal is not None:
-            continue
-        if branch.column is not None and (place := (branch.column.scan, branch.column.column)) in seen:
-            continue
-        elif branch.column is not None:
-            seen.add(place)
-        kept.append(branch)
-    return tuple(kept)
+    column = _key_column(key)
+    if isinstance(column, Refusal):
+        return (_Way().end(column),)
+    branches = _follow(_Trace(plan, key.type, field_id_read), start, column)
+    wanted = [branch for branch in branches if branch.refusal is None or not branch.across]
+    # A scan that is reached over two equalities is one target.
+    first: dict[object, Branch] = {}
+    for number, branch in enumerate(wanted):
+        first.setdefault(number if branch.column is None else branch.column, branch)
+    return tuple(first.values())
 
 
-def _follow(trace: _Trace, at: int, wanted: KeyColumn, way: _Way) -> Iterator[Branch]:
-    """The ends of the way from the output column `wanted` of node `at`."""
-    plan = trace.plan
-    if wanted.keep_nulls:
-        way = replace(way, keep_nulls=True)
-    node = plan.nodes[at]
-    if isinstance(node, Scan):
-        found = _column_of(node, wanted)
-        yield way.end(found) if isinstance(found, Refusal) else way.end(_refuse_column(node, found, trace), found)
-        return
-    if isinstance(node, OtherNode):
-        yield way.end(_refuse_operator(node))
-        return
-    way = _past_node(trace, node, way)
+def _key_column(key: Expression) -> KeyColumn | Refusal:
+    if not is_key_type(key.type):
+        return Refusal(KEY_TYPE, f"The key is of type {key.type}, which no filter holds.")
+    if key.may_raise:
+        return Refusal(MAY_RAISE, "The key is computed by an expression that can fail; a row that is dropped would not.")
+    return columns.plain_column(key)
+
+
+def _follow(trace: _Trace, start: int, key: KeyColumn) -> list[Branch]:
+    """The ends of all ways from the output column `key` of node `start`, in the order of the plan.
+
+    A loop and no recursion: plans are deep, and this is done for every key.
+    """
+    branches: list[Branch] = []
+    stack: list[_Step] = [(start, key, _Way(keep_nulls=key.keep_nulls))]
+    while stack:
+        at, wanted, way = stack.pop()
+        node = trace.plan.nodes[at]
+        if isinstance(wanted, Refusal):
+            branches.append(way.end(wanted))
+        elif isinstance(node, Scan):
+            branches.append(_end_at_scan(trace, node, wanted, way))
+        elif isinstance(node, OtherNode):
+            branches.append(way.end(_refuse_operator(node)))
+        else:
+            stack.extend(reversed(_steps(trace, node, wanted, _past_node(trace, node, way))))
+    return branches
+
+
+def _steps(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) -> list[_Step]:
+    """Where the way goes on below a node."""
     if isinstance(node, Join):
-        yield from _through_join(trace, node, wanted, way)
-        return
+        return _through_join(trace.plan, node, wanted, way)
     if isinstance(node, Union):
-        yield from _into_arms(trace, node, wanted, way)
-        return
-    below = _below(plan, node, wanted)
-    if isinstance(below, Refusal):
-        yield way.end(below)
-    else:
-        yield from _follow(trace, node.children[0], below, way)
+        return [(child, columns.column_at_place(trace.plan, node, child, wanted), way) for child in node.children]
+    below = columns.column_below(trace.plan, node, wanted)
+    keeps = isinstance(below, KeyColumn) and below.keep_nulls and not way.keep_nulls
+    return [(node.children[0], below, replace(way, keep_nulls=True) if keeps else way)]
 
 
-def _past_node(
-    trace: _Trace,
-    node: Filter | Project | Sort | Aggregate | Window | Union | Generate | Expand | Join | Exchange | QueryStage,
-    way: _Way,
-) -> _Way:
+def _past_node(trace: _Trace, node: _InnerNode, way: _Way) -> _Way:
     """The way below a node: what its rows have before them there, and whether the node stops a filter."""
     if isinstance(node, QueryStage):
         return replace(way, other_stage=True).stopped(Refusal(ALREADY_STARTED, f"{node.op} has started: its scans run already."))
@@ -211,109 +210,24 @@ def _past_node(
     return way.past(JOIN) if isinstance(node, Join) else way
 
 
-def _below(
-    plan: Plan, node: Filter | Project | Sort | Aggregate | Window | Generate | Expand | Exchange | QueryStage, wanted: KeyColumn
-) -> KeyColumn | Refusal:
-    """The column of a node's only child that an output column of the node is."""
-    if isinstance(node, Project):
-        named = plan.named(node).get(wanted.id)
-        return _not_named(node.op, wanted) if named is None else _plain_column(named)
-    if isinstance(node, Aggregate):
-        return _grouping_column(plan, node, wanted)
-    if isinstance(node, Window):
-        return _partition_column(node, wanted)
-    if isinstance(node, Expand):
-        source = next((source for id_, source in node.sources if id_ == wanted.id), None)
-        return (
-            Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} makes {_text(wanted)} anew in each copy of a row.")
-            if source is None
-            else _plain_column(source)
-        )
-    if isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE:
-        return _at_place(plan, node, node.children[0], wanted)
-    if isinstance(node, Generate) and not plan.has_output(node.children[0], wanted.id):
-        return Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} makes {_text(wanted)} itself.")
-    if isinstance(node, QueryStage) and not plan.has_output(node.children[0], wanted.id):
-        return _at_place(plan, node, node.children[0], wanted)
-    return wanted
-
-
-def _plain_column(key: Expression) -> KeyColumn | Refusal:
-    """The column under aliases, widening casts and what Spark wraps around keys."""
-    at, keep_nulls = key, False
-    while True:
-        if not at.deterministic:
-            return Refusal(NOT_DETERMINISTIC, "The key is computed by an expression that is not deterministic.")
-        if isinstance(at, Attribute):
-            return KeyColumn(at.id, at.name, keep_nulls)
-        if isinstance(at, Cast) and not keeps_values(at.child.type, at.type):
-            return Refusal(CAST_NOT_WIDENING, f"The key is cast from {at.child.type} to {at.type}, which may change values.")
-        if not isinstance(at, Alias | Cast | Normalize | CoalesceDefault):
-            return Refusal(NOT_A_PLAIN_COLUMN, f"The key is computed: {at.text}.")
-        # A null may equal the literal that stands for it, so nulls stay whatever the build side has.
-        keep_nulls = keep_nulls or isinstance(at, CoalesceDefault)
-        at = at.child
-
-
-def _grouping_column(plan: Plan, node: Aggregate, wanted: KeyColumn) -> KeyColumn | Refusal:
-    """A column that all rows of a group share: dropping rows by it drops whole groups."""
-    if not node.grouping:
-        return Refusal(OPERATOR_IN_BETWEEN, f"{node.op} lies in between and makes one row of all.")
-    named = plan.named(node).get(wanted.id)
-    if named is None:
-        return _not_named(node.op, wanted)
-    result = _plain_column(named)
-    if isinstance(result, Refusal):
-        return result
-    for group in node.grouping:
-        if isinstance(group, Attribute | Alias) and group.id == result.id:
-            below = _plain_column(group)
-            return below if isinstance(below, Refusal) else replace(below, keep_nulls=below.keep_nulls or result.keep_nulls)
-    return Refusal(OPERATOR_IN_BETWEEN, f"{node.op} lies in between and does not group by {_text(wanted)}.")
-
-
-def _partition_column(node: Window, wanted: KeyColumn) -> KeyColumn | Refusal:
-    """A column that all rows of a window's partition share: dropping rows by it drops whole partitions."""
-    for part in node.partition:
-        column = _plain_column(part)
-        if isinstance(column, KeyColumn) and column.id == wanted.id and not column.keep_nulls:
-            return wanted
-    return Refusal(OPERATOR_IN_BETWEEN, f"{node.op} lies in between and is not partitioned by {_text(wanted)}.")
-
-
-def _at_place(plan: Plan, node: Union | Exchange | QueryStage, child: int, wanted: KeyColumn) -> KeyColumn | Refusal:
-    """The column of a child that stands where `wanted` stands in the node's own output."""
-    places = [place for place, id_ in enumerate(node.output) if id_ == wanted.id]
-    output = plan.nodes[child].output
-    if len(places) != 1 or len(output) != len(node.output):
-        return Refusal(AMBIGUOUS_COLUMN, f"{node.op} has {_text(wanted)} {len(places)} times, or its inputs have other columns.")
-    return replace(wanted, id=output[places[0]])
-
-
-def _into_arms(trace: _Trace, node: Union, wanted: KeyColumn, way: _Way) -> Iterator[Branch]:
-    for child in node.children:
-        below = _at_place(trace.plan, node, child, wanted)
-        if isinstance(below, Refusal):
-            yield way.end(below)
-        else:
-            yield from _follow(trace, child, below, way)
-
-
-def _through_join(trace: _Trace, join: Join, wanted: KeyColumn, way: _Way) -> Iterator[Branch]:
-    side = _side_of(trace.plan, join, wanted)
+def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[_Step]:
+    """Down the side that the column is of, and across the equality if it is a key."""
+    side = _side_of(plan, join, wanted)
     if isinstance(side, Refusal):
-        yield way.end(side)
-        return
-    yield from _follow(trace, join.child_of(side), wanted, way)
+        return [(join.id, side, way)]
+    steps: list[_Step] = [(join.child_of(side), wanted, way)]
     if not reaches_across(join.join_type, side, join.null_aware):
-        return
+        return steps
     other = other_side(side)
     for mine, theirs in zip(join.keys_of(side), join.keys_of(other), strict=True):
-        here, there = _plain_column(mine), _plain_column(theirs)
-        if not isinstance(here, KeyColumn) or here.id != wanted.id or here.keep_nulls:
+        # The plain look first: hardly ever is it this key.
+        inner = innermost(mine)
+        if not isinstance(inner, Attribute) or inner.id != wanted.id:
             continue
-        if isinstance(there, KeyColumn) and not there.keep_nulls:
-            yield from _follow(trace, join.child_of(other), there, replace(way, across=True))
+        here, there = columns.plain_column(mine), columns.plain_column(theirs)
+        if isinstance(here, KeyColumn) and isinstance(there, KeyColumn) and not here.keep_nulls and not there.keep_nulls:
+            steps.append((join.child_of(other), there, replace(way, across=True)))
+    return steps
 
 
 def _side_of(plan: Plan, join: Join, wanted: KeyColumn) -> str | Refusal:
@@ -322,21 +236,23 @@ def _side_of(plan: Plan, join: Join, wanted: KeyColumn) -> str | Refusal:
     if join_type_name(join.join_type) in LEFT_COLUMNS_ONLY:
         sides = [side for side in sides if side == LEFT]
     if not sides:
-        return Refusal(NOT_A_PLAIN_COLUMN, f"{join.op} computes {_text(wanted)} itself.")
+        return Refusal(NOT_A_PLAIN_COLUMN, f"{join.op} computes {column_text(wanted)} itself.")
     if len(sides) > 1:
-        return Refusal(AMBIGUOUS_COLUMN, f"{_text(wanted)} comes from both sides of {join.op}.")
+        return Refusal(AMBIGUOUS_COLUMN, f"{column_text(wanted)} comes from both sides of {join.op}.")
     side = sides[0]
     if not passes_key_down(join.join_type, side):
         return Refusal(OPERATOR_IN_BETWEEN, f"{join.op} ({join.join_type}) lies in between and needs every row of its {side} side.")
     return side
 
 
-def _column_of(scan: Scan, wanted: KeyColumn) -> ProbeColumn | Refusal:
+def _end_at_scan(trace: _Trace, scan: Scan, wanted: KeyColumn, way: _Way) -> Branch:
     matching = [column for column in scan.columns if column.id == wanted.id]
     if len(matching) != 1:
-        return Refusal(NOT_A_PLAIN_COLUMN, f"The scan of {scan.table} has {len(matching)} columns with the id {wanted.id}.")
-    (column,) = matching
-    return ProbeColumn(scan.id, scan.table, column.id, column.name, column.type)
+        return way.end(
+            Refusal(NOT_A_PLAIN_COLUMN, f"The scan of {scan.table} has {len(matching)} columns with the id {wanted.id}.")
+        )
+    found = ProbeColumn(scan.id, scan.table, matching[0].id, matching[0].name, matching[0].type)
+    return way.end(_refuse_column(scan, found, trace), found)
 
 
 def _refuse_column(scan: Scan, column: ProbeColumn, trace: _Trace) -> Refusal | None:
@@ -359,11 +275,3 @@ def _refuse_operator(node: OtherNode) -> Refusal:
     if node.children:
         return Refusal(OPERATOR_IN_BETWEEN, f"{node.op} lies between the join and the scan.")
     return Refusal(NOT_A_FILE_SCAN, f"The key comes from {node.op}, which is not a scan of files.")
-
-
-def _not_named(op: str, wanted: KeyColumn) -> Refusal:
-    return Refusal(NOT_A_PLAIN_COLUMN, f"{op} does not say what {_text(wanted)} is.")
-
-
-def _text(wanted: KeyColumn) -> str:
-    return f"{wanted.name}#{wanted.id}"

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rtfilter.report_plan import FAILED, PLANNER_FAILED, Explanation, JoinKeyReason, PlannedFilter, WhyNot, latest_candidates
+from rtfilter.report_plan import (
+    FAILED,
+    PLANNER_FAILED,
+    Explanation,
+    JoinKeyReason,
+    PlannedFilter,
+    WhyNot,
+    latest_candidates,
+    strategy_text,
+)
 from rtfilter.report_table import Column, Table, number_text, share_text
 
 __all__ = ["Explanation", "FilterReport", "JoinKeyReason", "PlannedFilter", "Report", "ScanReport", "WhyNot", "report_from_record"]
@@ -37,10 +46,11 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class FilterReport:
-    """One candidate: a pair of join keys and what became of its filter.
+    """One candidate: a pair of join keys with a scan that it filters, or several pairs together, and what became of the filter.
 
     `decision` is `applied`, `skipped` or `failed`; `reason` an UPPER_SNAKE code and `detail` its sentence. Counts and times are
     None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured.
+    With `gate` the scan waited for the build side. `rows_tested`: rows were tested above the scan one by one, beside its packs.
     """
 
     id: str
@@ -60,6 +70,8 @@ class FilterReport:
     rows_kept: int | None = None
     estimated_gain_ms: float | None = None
     detail: str = ""
+    gate: bool = False
+    rows_tested: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -67,7 +79,8 @@ class FilterReport:
     def cells(self) -> list[str]:
         """The row of this candidate under COLUMNS."""
         packs, rows = share_text(self.packs_kept, self.packs_total), share_text(self.rows_kept, self.rows_total)
-        named = [self.id, self.build, self.probe, f"{self.join_type} {self.strategy}", self.kind or "", self.decision]
+        join = strategy_text(self.join_type, self.strategy, self.gate)
+        named = [self.id, self.build, self.probe, join, self.kind or "", self.decision]
         return [*named, number_text(self.keys), packs, rows, number_text(self.fill_ms), number_text(self.estimated_gain_ms)]
 
     def sentence(self) -> str:
@@ -132,8 +145,8 @@ class Report:
 def report_from_record(record: Json) -> Report:
     """A report of the record of one execution.
 
-    A pair of join keys is planned anew at every re-plan and keeps its `key_id`: it is one candidate here, or as many as one plan
-    has copies of that join. What a fill said of any of its placeholders is the last word on it, else its latest planning is; a
+    A candidate is planned anew at every re-plan and keeps its `key_id`: it is one entry here, or as many as one plan has copies
+    of that join. What a fill said of any of its placeholders is the last word on it, else its latest planning is; a
     plan that never came to a fill counts as skipped.
     """
     decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
@@ -215,7 +228,7 @@ def _entry(name: str, known: Json) -> FilterReport:
     numbers = ("keys", "build_rows", "fill_ms", "packs_total", "packs_kept", "rows_total", "rows_kept", "estimated_gain_ms")
     values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}
     values.update({key: known.get(key) for key in numbers})
-    return FilterReport(id=name, kind=known.get("kind"), **values)
+    return FilterReport(id=name, kind=known.get("kind"), gate=known.get("gate") is True, rows_tested=known.get("rows"), **values)
 
 
 def _scan_report(scan: Json) -> ScanReport:

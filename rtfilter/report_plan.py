@@ -12,22 +12,35 @@ Json = Mapping[str, Any]
 
 PLANNED, FAILED = "planned", "failed"
 PLANNER_FAILED = "PLANNER_FAILED"
+# A re-plan finds the scan's stage running. What was decided before it started is the reason that counts.
+ALREADY_STARTED = "ALREADY_STARTED"
 NO_JOIN_KEY = "No pair of join keys: the plan has no join, or no file scan that is still to run."
 
 
 def latest_candidates(answers: Iterable[Json]) -> dict[str, dict[str, Any]]:
-    """By `key_id`, in the order of first appearance: each pair of join keys as the latest answer has it.
+    """By `key_id`, in the order of first appearance: each candidate as the latest answer has it that could still decide on it.
 
-    An answer with an error failed as a whole, and so did its candidates.
+    An answer with an error failed as a whole, and so did its candidates. Of copies in one answer one that is planned counts.
     """
     latest: dict[str, dict[str, Any]] = {}
     for answer in answers:
+        planned: set[str] = set()
         error = answer.get("error")
         failure = {"decision": FAILED, "reason": PLANNER_FAILED, "detail": str(error)} if error else {}
         kinds = {placeholder["id"]: placeholder.get("kinds") for placeholder in answer.get("placeholders") or ()}
         for candidate in answer.get("candidates") or ():
-            latest[str(candidate["key_id"])] = {"kinds": kinds.get(candidate.get("placeholder")), **candidate, **failure}
+            key_id = str(candidate["key_id"])
+            if key_id in planned or (key_id in latest and candidate.get("reason") == ALREADY_STARTED):
+                continue
+            latest[key_id] = {"kinds": kinds.get(candidate.get("placeholder")), **candidate, **failure}
+            if candidate.get("decision") == PLANNED:
+                planned.add(key_id)
     return latest
+
+
+def strategy_text(join_type: str, strategy: str, gate: bool) -> str:
+    """How a join is carried out, and whether the scan that is filtered has to wait for its build side."""
+    return f"{join_type} {strategy}{', gated' if gate else ''}"
 
 
 def _errors(answers: Iterable[Json]) -> tuple[str, ...]:
@@ -38,6 +51,7 @@ def _errors(answers: Iterable[Json]) -> tuple[str, ...]:
 class PlannedFilter:
     """A filter that would be built: `kinds` is what the planner chooses from once it knows the keys.
 
+    A composite filter has several columns in `build` and `probe`. With `gate` the scan of the probe side waits for the build side.
     `estimated_gain_ms` is None where nothing can be said before the keys are there.
     """
 
@@ -48,10 +62,11 @@ class PlannedFilter:
     kinds: str
     estimated_gain_ms: float | None
     detail: str
+    gate: bool = False
 
     def cells(self) -> list[str]:
         gain = number_text(self.estimated_gain_ms) or "known at fill"
-        return [self.build, self.probe, self.join_type, self.strategy, self.kinds, gain]
+        return [self.build, self.probe, strategy_text(self.join_type, self.strategy, self.gate), self.kinds, gain]
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ class Explanation:
     def _table(self) -> Table:
         return Table(
             title=f"{len(self.filters)} filters planned",
-            columns=[*map(Column, ("keys of", "filter", "join", "strategy", "kinds")), Column("gain ms", numeric=True)],
+            columns=[*map(Column, ("keys of", "filter", "join", "kinds")), Column("gain ms", numeric=True)],
             rows=[item.cells() for item in self.filters],
             notes=[f"error: {error}" for error in self.errors],
             empty="No filter is planned; rtfilter.why_not(df) gives the reason for every join key.",
@@ -89,7 +104,10 @@ class Explanation:
 
 @dataclass(frozen=True)
 class JoinKeyReason:
-    """One pair of join keys: `decision` is `planned`, `skipped` or `failed`, `reason` its code and `detail` its sentence."""
+    """One pair of join keys with a scan that it could filter, or several pairs together.
+
+    `decision` is `planned`, `skipped` or `failed`, `reason` its code and `detail` its sentence.
+    """
 
     build: str
     probe: str
@@ -138,4 +156,5 @@ class WhyNot:
 def _planned_filter(candidate: Json) -> PlannedFilter:
     texts = ("build", "probe", "join_type", "strategy", "kinds", "detail")
     values: dict[str, Any] = {name: str(candidate.get(name) or "") for name in texts}
-    return PlannedFilter(estimated_gain_ms=candidate.get("estimated_gain_ms"), **values)
+    gate = candidate.get("gate") is True
+    return PlannedFilter(estimated_gain_ms=candidate.get("estimated_gain_ms"), gate=gate, **values)

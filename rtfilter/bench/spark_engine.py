@@ -113,7 +113,8 @@ def packs_read(scans: Sequence[Mapping[str, Any]], filters: Sequence[Mapping[str
         return total, kept
     known: dict[str, int] = {}
     for candidate in filters:
-        table = str(candidate.get("probe", "")).rpartition(".")[0]
+        # A filter of several columns names its table with each of them.
+        table = str(candidate.get("probe", "")).partition(", ")[0].rpartition(".")[0]
         known[table] = max(known.get(table, 0), int(candidate.get("packs_total") or 0))
     untouched = sum(known.values())
     return (untouched, untouched) if untouched else (None, None)

@@ -100,6 +100,7 @@ def test_a_scan_left_alone_counts_as_read_whole_when_its_packs_are_known() -> No
     candidates: list[dict[str, object]] = [
         {"probe": "inventory.inv_item_sk", "decision": "skipped", "packs_total": 100, "packs_kept": 98},
         {"probe": "inventory.inv_date_sk", "decision": "skipped", "packs_total": None},
+        {"probe": "inventory.inv_item_sk, inventory.inv_date_sk", "decision": "skipped", "packs_total": 100},
     ]
     assert packs_read([{"table": "inventory", "packs_total": 0, "packs_read": 0}], candidates) == (100, 100)
     assert packs_read([{"table": "inventory"}], []) == (None, None)

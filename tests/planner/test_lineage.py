@@ -8,19 +8,26 @@ import pytest
 
 from planner.answer import Candidate
 from tests.planner.plans import (
+    DIM,
     FACT,
     Raw,
+    aggregate,
     alias,
     answer_to,
     attr,
     broadcast,
     cast,
+    changed,
+    coalesce_default,
     column,
     computed,
     exchange,
+    expand,
     fact_with,
+    generate,
     join,
     nodes_of,
+    normalize,
     only_candidate,
     other,
     project,
@@ -28,7 +35,9 @@ from tests.planner.plans import (
     scan,
     sort,
     stage,
+    union,
     where,
+    window,
 )
 
 OTHER_DIM = scan("other", column(21, "o_key"), column(22, "o_ref"))
@@ -237,3 +246,176 @@ class TestStops:
 
     def test_at_a_scan_that_lacks_the_column(self) -> None:
         assert refused(fact_with(scan("fact", column(2, "f_amount")))).reason == "NOT_A_PLAIN_COLUMN"
+
+
+class TestOperators:
+    """Each is put between the fact table and the join that filters it."""
+
+    @pytest.mark.parametrize("results", [None, [attr(1), alias(9, computed("sum(f_amount)", "bigint"))]])
+    def test_an_aggregate_that_groups_by_the_key(self, results: list[Raw] | None) -> None:
+        assert placed_on(fact_with(aggregate(FACT, [attr(1)], results))) == ("fact", 1)
+
+    def test_a_partial_and_a_final_aggregate_around_a_shuffle(self) -> None:
+        partial = aggregate(LARGE, [attr(1)], [attr(1), attr(50, "sum", "bigint")])
+        final = aggregate(exchange(partial), [attr(1)], [attr(1), alias(51, attr(50, "sum", "bigint"))])
+        (placeholder,) = answer_to(fact_with(final)).placeholders
+        assert (placeholder.columns, placeholder.gate, placeholder.ahead) == ((1,), True, "shuffle")
+
+    def test_an_aggregate_that_renames_what_it_groups_by(self) -> None:
+        renamed = aggregate(FACT, [alias(7, attr(1))], [alias(8, cast("bigint", attr(7)))])
+        assert placed_on(fact_with(renamed, attr(8, type="bigint"))) == ("fact", 1)
+
+    def test_not_an_aggregate_that_groups_by_something_else(self) -> None:
+        assert refused(fact_with(aggregate(FACT, [attr(2)], [attr(2), attr(1)]))).reason == "OPERATOR_IN_BETWEEN"
+
+    def test_not_the_result_of_an_aggregate(self) -> None:
+        made = aggregate(FACT, [attr(1)], [attr(1), alias(9, computed("max(f_key)"))])
+        assert refused(fact_with(made, attr(9))).reason == "NOT_A_PLAIN_COLUMN"
+
+    def test_not_an_aggregate_of_all_rows(self) -> None:
+        candidate = refused(fact_with(aggregate(FACT, [], [alias(1, computed("max(f_key)"))])))
+        assert candidate.reason == "OPERATOR_IN_BETWEEN" and "one row of all" in candidate.detail
+
+    def test_a_window_partitioned_by_the_key(self) -> None:
+        answer = answer_to(fact_with(window(FACT, [attr(2), attr(1)], [60])))
+        (placeholder,) = answer.placeholders
+        assert (placeholder.columns, placeholder.ahead) == ((1,), "window")
+
+    @pytest.mark.parametrize("partition", [[], [attr(2)], [computed("(f_key + 1)", refs=[1])], [coalesce_default(attr(1))]])
+    def test_not_a_window_partitioned_by_something_else(self, partition: list[Raw]) -> None:
+        assert refused(fact_with(window(FACT, partition, [60]))).reason == "OPERATOR_IN_BETWEEN"
+
+    def test_a_union_into_each_arm_by_place(self) -> None:
+        second = scan("second", column(71, "x"), column(72, "y"))
+        answer = answer_to(fact_with(union([81, 82], project(FACT, attr(2), attr(1)), second), attr(82)))
+        assert [each.columns for each in answer.placeholders] == [(1,), (72,)]
+
+    def test_an_arm_that_can_not_be_filtered_does_not_hinder_the_others(self) -> None:
+        arms = union([81], FACT | {"output": [1]}, other("Range", output=[71]), aggregate(FACT, [attr(2)], [attr(2)]))
+        candidates = answer_to(fact_with(arms, attr(81))).candidates
+        assert [(each.reason, each.scan is None) for each in candidates] == [
+            ("PLANNED", False),
+            ("NOT_A_FILE_SCAN", True),
+            ("PLANNED", False),
+        ]
+
+    def test_not_a_union_whose_arms_have_other_columns(self) -> None:
+        assert refused(fact_with(union([1], FACT))).reason == "AMBIGUOUS_COLUMN"
+
+    def test_a_generator_beside_the_key(self) -> None:
+        assert placed_on(fact_with(generate(FACT, [60]))) == ("fact", 1)
+
+    def test_not_a_generated_column(self) -> None:
+        assert refused(fact_with(generate(FACT, [60]), attr(60))).reason == "NOT_A_PLAIN_COLUMN"
+
+    def test_an_expand_that_copies_the_key(self) -> None:
+        assert placed_on(fact_with(expand(FACT, _61=attr(1), _62=None), attr(61))) == ("fact", 1)
+
+    def test_not_a_column_that_an_expand_makes_anew(self) -> None:
+        assert refused(fact_with(expand(FACT, _61=attr(1), _62=None), attr(62))).reason == "NOT_A_PLAIN_COLUMN"
+
+    @pytest.mark.parametrize(
+        ("join_type", "key"), [("Inner", 1), ("Inner", 22), ("LeftSemi", 1), ("LeftAnti", 1), ("LeftOuter", 1)]
+    )
+    def test_a_join_without_keys(self, join_type: str, key: int) -> None:
+        below = join(FACT, OTHER_DIM, [], [], join_type, kind="nested_loop_join", condition=computed("f_key > o_key", "boolean"))
+        assert placed_on(fact_with(below, attr(key)))[1] == key
+
+    def test_a_join_without_keys_is_no_candidate_itself(self) -> None:
+        assert answer_to(join(FACT, DIM, [], [], kind="nested_loop_join")).candidates == ()
+
+    def test_not_the_second_use_of_an_exchange(self) -> None:
+        assert refused(fact_with(reused(exchange(FACT), output=[91, 92]), attr(91))).reason == "SHARED_EXCHANGE"
+
+    def test_a_float_key_that_is_normalised(self) -> None:
+        probe = scan("fact", column(1, "f_key", "float"))
+        key = normalize(cast("double", attr(1, type="float")))
+        assert placed_on(fact_with(probe, key)) == ("fact", 1)
+
+    @pytest.mark.parametrize(
+        ("way", "ahead"),
+        [
+            (lambda child: child, None),
+            (lambda child: where(project(child, attr(1), attr(2))), None),
+            (sort, "sort"),
+            (lambda child: sort(window(child, [attr(1)])), "window"),
+            (lambda child: aggregate(sort(child), [attr(1)]), "aggregate"),
+            (lambda child: join(child, broadcast(OTHER_DIM), [attr(2)], [attr(21)]), "join"),
+        ],
+    )
+    def test_the_dearest_thing_on_the_way_is_what_lies_ahead(self, way: Callable[[Raw], Raw], ahead: str | None) -> None:
+        placeholders = [each for each in answer_to(fact_with(way(FACT))).placeholders if each.join == 0]
+        assert [each.ahead for each in placeholders] == [ahead]
+
+
+class TestNullSafeKeys:
+    PAIRS = (
+        [coalesce_default(attr(1)), computed("isnull(f_key#1)", "boolean", [1])],
+        [coalesce_default(attr(11)), computed("isnull(d_key#11)", "boolean", [11])],
+    )
+
+    def test_the_key_is_filtered_and_keeps_its_nulls(self) -> None:
+        answer = answer_to(join(FACT, broadcast(DIM), *self.PAIRS))
+        assert [each.reason for each in answer.candidates] == ["PLANNED", "NULL_SAFE_PAIR"]
+        (placeholder,) = answer.placeholders
+        assert placeholder.keep_nulls and placeholder.columns == (1,)
+
+    def test_a_plain_key_drops_its_nulls(self) -> None:
+        assert [each.keep_nulls for each in answer_to(fact_with(FACT)).placeholders] == [False]
+
+    def test_nulls_are_kept_below_an_aggregate_and_a_projection(self) -> None:
+        renamed = project(FACT, alias(7, coalesce_default(attr(1))))
+        answer = answer_to(fact_with(aggregate(renamed, [attr(7)]), attr(7)))
+        assert [each.keep_nulls for each in answer.placeholders] == [True]
+
+
+class TestErrors:
+    """A row that is dropped must not stop an error that Spark would have raised."""
+
+    RAISES = computed("(1 / f_amount)", "int", [2], may_raise=True)
+
+    @pytest.mark.parametrize(
+        "way",
+        [
+            lambda child: where(child, TestErrors.RAISES),
+            lambda child: project(child, attr(1), alias(7, TestErrors.RAISES)),
+            lambda child: project(child, attr(1), alias(7, cast("smallint", TestErrors.RAISES))),
+            lambda child: aggregate(child, [attr(1)], [attr(1), alias(7, TestErrors.RAISES)]),
+            lambda child: window(child, [attr(1), TestErrors.RAISES]),
+            lambda child: expand(child, _1=attr(1), _7=TestErrors.RAISES),
+            lambda child: join(child, broadcast(OTHER_DIM), [attr(2)], [attr(21)], condition=TestErrors.RAISES),
+            lambda child: join(child, broadcast(OTHER_DIM), [TestErrors.RAISES], [attr(21)]),
+            lambda child: join(child, broadcast(OTHER_DIM), [attr(2)], [TestErrors.RAISES]),
+            lambda child: changed(sort(child), may_raise=True),
+            lambda child: changed(exchange(child), may_raise=True),
+            lambda child: changed(generate(child, [60]), may_raise=True),
+        ],
+    )
+    def test_nothing_goes_below_what_can_fail(self, way: Callable[[Raw], Raw]) -> None:
+        assert refused(fact_with(way(FACT))).reason == "MAY_RAISE"
+
+    def test_a_key_that_can_fail(self) -> None:
+        assert refused(fact_with(FACT, attr(1, may_raise=True))).reason == "MAY_RAISE"
+
+    def test_another_key_of_the_same_join_that_can_fail(self) -> None:
+        root = join(FACT, broadcast(DIM), [attr(1), self.RAISES], [attr(11), attr(12)])
+        assert [each.reason for each in answer_to(root).candidates] == ["MAY_RAISE"] * 2
+
+    def test_a_key_of_the_build_side_that_can_fail(self) -> None:
+        root = join(FACT, broadcast(DIM), [attr(1)], [computed("cast(d_name as int)", may_raise=True)])
+        assert only_candidate(root).reason == "MAY_RAISE"
+
+    def test_what_fails_in_the_build_side_fails_with_and_without_a_filter(self) -> None:
+        root = join(FACT, broadcast(where(DIM, self.RAISES)), [attr(1)], [attr(11)])
+        assert only_candidate(root).reason == "PLANNED"
+
+    def test_the_condition_of_the_join_itself_sees_pairs_with_equal_keys_only(self) -> None:
+        assert only_candidate(fact_with(FACT, condition=self.RAISES)).reason == "PLANNED"
+
+    def test_a_widening_cast_does_not_fail_whatever_is_said_of_casts(self) -> None:
+        assert placed_on(fact_with(FACT, cast("bigint", attr(1), may_raise=True))) == ("fact", 1)
+
+    def test_what_is_not_deterministic_deep_inside_is_not_either(self) -> None:
+        inner = computed("rand()", "float", deterministic=False)
+        assert refused(fact_with(project(FACT, attr(1), alias(7, cast("double", inner))))).reason == "NOT_DETERMINISTIC"
+        assert refused(fact_with(changed(sort(FACT), deterministic=False))).reason == "NOT_DETERMINISTIC"

@@ -9,7 +9,18 @@ def candidate(key_id: str, placeholder: str | None = None, **changed: Any) -> di
     """A candidate of a `plan` answer: planned when it has a placeholder, else skipped."""
     decided = {"decision": "planned", "reason": "PLANNED"} if placeholder else {"decision": "skipped", "reason": "KEY_TYPE"}
     named = {"build": "item.i_item_sk", "probe": "inventory.inv_item_sk", "join_type": "inner", "strategy": "broadcast"}
-    return {"key_id": key_id, "join": 3, "key": 0, "placeholder": placeholder, **named, **decided, "detail": "", **changed}
+    return {
+        "key_id": key_id,
+        "join": 3,
+        "pairs": [0],
+        "scan": 9,
+        "gate": False,
+        "placeholder": placeholder,
+        **named,
+        **decided,
+        "detail": "",
+        **changed,
+    }
 
 
 def decision(name: str, *candidates: dict[str, Any], **changed: Any) -> dict[str, Any]:

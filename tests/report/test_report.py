@@ -56,6 +56,42 @@ def test_of_two_fills_of_a_key_the_later_plan_counts() -> None:
     assert (entry.id, entry.decision, entry.reason) == ("d2.0", "skipped", "NO_PACK_REJECTED")
 
 
+def test_a_scan_that_runs_already_does_not_hide_what_was_decided_before_it_started() -> None:
+    late = candidate("a", reason="ALREADY_STARTED", detail="its scans run already.")
+    refused = [decision("d1", candidate("a", reason="BUILD_NOT_SMALLER", detail="too large.")), decision("d2", late)]
+    assert only_filter(record(refused)).reason == "BUILD_NOT_SMALLER"
+    planned = [decision("d1", candidate("a", "d1.0")), decision("d2", late)]
+    assert only_filter(record(planned)).reason == "NOT_FILLED"
+    assert only_filter(record([decision("d2", late)])).reason == "ALREADY_STARTED"
+
+
+def test_each_scan_that_a_key_filters_is_a_candidate_of_its_own() -> None:
+    arms = candidate("a|t.x#1", "d1.0", probe="t.x"), candidate("a|u.x#2", "d1.1", probe="u.x"), candidate("a|v.x#3", probe="v.x")
+    report = report_from_record(record([decision("d1", *arms)], [fill(outcome("d1.0"), outcome("d1.1", decision="skipped"))]))
+    assert [(entry.probe, entry.decision) for entry in report.filters] == [
+        ("t.x", "applied"),
+        ("u.x", "skipped"),
+        ("v.x", "skipped"),
+    ]
+
+
+def test_a_copy_without_a_filter_does_not_hide_one_that_is_planned() -> None:
+    plan = decision("d1", candidate("a", "d1.0"), candidate("a", reason="SHARED_EXCHANGE"))
+    assert only_filter(record([plan])).reason == "NOT_FILLED"
+
+
+@pytest.mark.parametrize("strategy", ["sort_merge", "shuffled_hash"])
+def test_a_composite_filter_behind_a_gate_is_shown_with_all_its_columns(strategy: str) -> None:
+    names = {"build": "returns.item, returns.ticket", "probe": "sales.item, sales.ticket", "strategy": strategy, "gate": True}
+    composite = candidate("inner|1|2&3|4", "d1.2", pairs=[0, 1], **names)
+    filled = outcome("d1.2", kind="bloom", reason="ROWS_ONLY", push="none", rows=True, packs_kept=6509)
+    report = report_from_record(record([decision("d1", composite)], [fill(filled)]))
+    (entry,) = report.filters
+    assert (entry.gate, entry.rows_tested, entry.decision, entry.kind) == (True, True, "applied", "bloom")
+    row = str(report).splitlines()[3]
+    assert f"inner {strategy}, gated" in row and "returns.item, returns.ticket" in row and "sales.item, sales.ticket" in row
+
+
 def test_copies_of_a_join_in_one_plan_are_all_reported() -> None:
     plans = [decision("d1", candidate("a", "d1.0"), candidate("a", "d1.1")), decision("d2", candidate("a", "d2.0"))]
     both = report_from_record(record(plans, [fill(outcome("d1.0")), fill(outcome("d2.0", decision="skipped"))]))

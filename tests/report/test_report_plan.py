@@ -27,6 +27,15 @@ def test_a_gain_that_needs_the_keys_says_so() -> None:
     assert "known at fill" in str(Explanation.from_answers([decision("d1", candidate("a", "d1.0"))]))
 
 
+def test_a_gate_and_all_columns_of_a_composite_filter_are_shown() -> None:
+    gated = candidate("a", "d1.0", strategy="sort_merge", gate=True, build="r.item, r.ticket", probe="s.item, s.ticket")
+    explanation = Explanation.from_answers([decision("d1", gated, candidate("b", "d1.1", strategy="shuffled_hash"))])
+    assert [planned.gate for planned in explanation.filters] == [True, False]
+    first, second = str(explanation).splitlines()[3:5]
+    assert "inner sort_merge, gated" in first and "r.item, r.ticket" in first and "s.item, s.ticket" in first
+    assert "inner shuffled_hash" in second and "gated" not in second
+
+
 def test_an_explanation_without_filters_points_to_why_not() -> None:
     assert "why_not" in str(Explanation.from_answers([decision("d1", candidate("b"))]))
 

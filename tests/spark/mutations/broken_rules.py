@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-from planner import legality, lineage
+from planner import columns, legality
 from planner.expressions import CoalesceDefault, Expression, OtherExpression
 from planner.nodes import LEFT, RIGHT
 from planner.reasons import Refusal
@@ -24,22 +24,22 @@ from rtfilter.store.ordered_search import range_between
 
 NOTHING = "nothing"
 
-_plain_column = lineage._plain_column
+_plain_column = columns.plain_column
 _might_match = verdicts.might_match
 
 
-def _taking_for_columns(marks: tuple[str, ...]) -> Callable[[Expression], lineage.KeyColumn | Refusal]:
+def _taking_for_columns(marks: tuple[str, ...]) -> Callable[[Expression], columns.KeyColumn | Refusal]:
     """A trace that takes a computed key for the one column that it is computed from."""
 
-    def plain_column(key: Expression) -> lineage.KeyColumn | Refusal:
+    def plain_column(key: Expression) -> columns.KeyColumn | Refusal:
         if isinstance(key, OtherExpression) and len(key.refs) == 1 and any(mark in key.text for mark in marks):
-            return lineage.KeyColumn(key.refs[0], key.text)
+            return columns.KeyColumn(key.refs[0], key.text)
         return _plain_column(key)
 
     return plain_column
 
 
-def _dropping_nulls(key: Expression) -> lineage.KeyColumn | Refusal:
+def _dropping_nulls(key: Expression) -> columns.KeyColumn | Refusal:
     """A trace that forgets that a null may equal a null."""
     return _plain_column(key.child if isinstance(key, CoalesceDefault) else key)
 
@@ -77,13 +77,13 @@ def _legality(**sides: tuple[str, ...]) -> Callable[[], Any]:
 
 
 def _lineage(*marks: str) -> Callable[[], Any]:
-    return lambda: mock.patch.object(lineage, "_plain_column", _taking_for_columns(marks))
+    return lambda: mock.patch.object(columns, "plain_column", _taking_for_columns(marks))
 
 
 BROKEN: dict[str, Broken] = {
     "a left outer join loses rows of its left side": Broken(_legality(LeftOuter=(LEFT, RIGHT)), (" left join ",)),
     "an anti join loses rows without a partner": Broken(_legality(LeftAnti=(LEFT, RIGHT)), (" left anti join ", "not exists")),
-    "<=> is taken for =": Broken(lambda: mock.patch.object(lineage, "_plain_column", _dropping_nulls), ("<=>",)),
+    "<=> is taken for =": Broken(lambda: mock.patch.object(columns, "plain_column", _dropping_nulls), ("<=>",)),
     "a computed key is taken for its column": Broken(_lineage(" + ", " - ", "date_add("), (" + 1)", "(0 - ")),
     "a set misses a key at the end of a pack": Broken(
         lambda: mock.patch.object(verdicts, "range_between", _without_keys_at_the_end)

@@ -1,0 +1,121 @@
+"""Which column of a node's child a column of the node is, node by node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from planner.expressions import Alias, Attribute, Cast, CoalesceDefault, Expression, Normalize
+from planner.nodes import (
+    REUSED_EXCHANGE,
+    Aggregate,
+    Exchange,
+    Expand,
+    Filter,
+    Generate,
+    Plan,
+    Project,
+    QueryStage,
+    Sort,
+    Union,
+    Window,
+)
+from planner.reasons import AMBIGUOUS_COLUMN, CAST_NOT_WIDENING, NOT_A_PLAIN_COLUMN, NOT_DETERMINISTIC, OPERATOR_IN_BETWEEN, Refusal
+from planner.types import keeps_values
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A column looked for, and whether a null of it may stand for a value further up."""
+
+    id: int
+    name: str
+    keep_nulls: bool = False
+
+
+def column_below(
+    plan: Plan, node: Filter | Project | Sort | Aggregate | Window | Generate | Expand | Exchange | QueryStage, wanted: KeyColumn
+) -> KeyColumn | Refusal:
+    """The column of a node's only child that an output column of the node is."""
+    if isinstance(node, Project):
+        named = plan.named(node).get(wanted.id)
+        return _not_named(node.op, wanted) if named is None else plain_column(named)
+    if isinstance(node, Aggregate):
+        return _grouping_column(plan, node, wanted)
+    if isinstance(node, Window):
+        return _partition_column(node, wanted)
+    if isinstance(node, Expand):
+        source = next((source for id_, source in node.sources if id_ == wanted.id), None)
+        return (
+            Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} makes {column_text(wanted)} anew in each copy of a row.")
+            if source is None
+            else plain_column(source)
+        )
+    if isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE:
+        return column_at_place(plan, node, node.children[0], wanted)
+    if isinstance(node, Generate) and not plan.has_output(node.children[0], wanted.id):
+        return Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} makes {column_text(wanted)} itself.")
+    if isinstance(node, QueryStage) and not plan.has_output(node.children[0], wanted.id):
+        return column_at_place(plan, node, node.children[0], wanted)
+    return wanted
+
+
+def plain_column(key: Expression) -> KeyColumn | Refusal:
+    """The column under aliases, widening casts and what Spark wraps around keys."""
+    at, keep_nulls = key, False
+    while True:
+        if not at.deterministic:
+            return Refusal(NOT_DETERMINISTIC, "The key is computed by an expression that is not deterministic.")
+        if isinstance(at, Attribute):
+            return KeyColumn(at.id, at.name, keep_nulls)
+        if isinstance(at, Cast) and not keeps_values(at.child.type, at.type):
+            return Refusal(CAST_NOT_WIDENING, f"The key is cast from {at.child.type} to {at.type}, which may change values.")
+        if not isinstance(at, Alias | Cast | Normalize | CoalesceDefault):
+            return Refusal(NOT_A_PLAIN_COLUMN, f"The key is computed: {at.text}.")
+        # A null may equal the literal that stands for it, so nulls stay whatever the build side has.
+        keep_nulls = keep_nulls or isinstance(at, CoalesceDefault)
+        at = at.child
+
+
+def _grouping_column(plan: Plan, node: Aggregate, wanted: KeyColumn) -> KeyColumn | Refusal:
+    """A column that all rows of a group share: dropping rows by it drops whole groups."""
+    if not node.grouping:
+        return Refusal(OPERATOR_IN_BETWEEN, f"{node.op} lies in between and makes one row of all.")
+    named = plan.named(node).get(wanted.id)
+    if named is None:
+        return _not_named(node.op, wanted)
+    result = plain_column(named)
+    if isinstance(result, Refusal):
+        return result
+    for group in node.grouping:
+        if isinstance(group, Attribute | Alias) and group.id == result.id:
+            below = plain_column(group)
+            return below if isinstance(below, Refusal) else replace(below, keep_nulls=below.keep_nulls or result.keep_nulls)
+    return Refusal(OPERATOR_IN_BETWEEN, f"{node.op} lies in between and does not group by {column_text(wanted)}.")
+
+
+def _partition_column(node: Window, wanted: KeyColumn) -> KeyColumn | Refusal:
+    """A column that all rows of a window's partition share: dropping rows by it drops whole partitions."""
+    for part in node.partition:
+        column = plain_column(part)
+        if isinstance(column, KeyColumn) and column.id == wanted.id and not column.keep_nulls:
+            return wanted
+    return Refusal(OPERATOR_IN_BETWEEN, f"{node.op} lies in between and is not partitioned by {column_text(wanted)}.")
+
+
+def column_at_place(plan: Plan, node: Union | Exchange | QueryStage, child: int, wanted: KeyColumn) -> KeyColumn | Refusal:
+    """The column of a child that stands where `wanted` stands in the node's own output."""
+    places = [place for place, id_ in enumerate(node.output) if id_ == wanted.id]
+    output = plan.nodes[child].output
+    if len(places) != 1 or len(output) != len(node.output):
+        return Refusal(
+            AMBIGUOUS_COLUMN, f"{node.op} has {column_text(wanted)} {len(places)} times, or its inputs have other columns."
+        )
+    return replace(wanted, id=output[places[0]])
+
+
+def _not_named(op: str, wanted: KeyColumn) -> Refusal:
+    return Refusal(NOT_A_PLAIN_COLUMN, f"{op} does not say what {column_text(wanted)} is.")
+
+
+def column_text(wanted: KeyColumn) -> str:
+    return f"{wanted.name}#{wanted.id}"

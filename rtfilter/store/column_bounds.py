@@ -49,7 +49,6 @@ class _Statistics:
 
     lows: Sequence[Any]
     highs: Sequence[Any]
-    equal: Sequence[bool]
     all_null: Bools
     no_null: Bools
 
@@ -64,7 +63,7 @@ def column_bounds(column: Any, packs: Sequence[Any], leaf: int, origin: FileOrig
         return None
     found = _read_statistics(packs, leaf, stored, column.max_definition_level == 0)
     lows, highs, has_bounds = _values_of(stored, found)
-    has_bounds &= _trusted(stored, found, origin.type_defined[leaf], origin)
+    has_bounds &= _is_trusted(stored, origin.type_defined[leaf], origin)
     return ColumnBounds(stored, lows, highs, has_bounds, found.all_null, found.no_null)
 
 
@@ -73,7 +72,6 @@ def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, requir
     cut = slice(MOST_BYTES) if stored.kind in _STRINGS else None
     lows: list[Any] = [None] * count
     highs: list[Any] = [None] * count
-    equal = [False] * count
     all_null = np.zeros(count, dtype=np.bool_)
     no_null = np.full(count, required, dtype=np.bool_)
     for i, pack in enumerate(packs):
@@ -84,7 +82,6 @@ def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, requir
         has_bounds = statistics.has_min_max
         if has_bounds:
             low, high = statistics.min_raw, statistics.max_raw
-            equal[i] = low == high
             if cut is None:
                 lows[i], highs[i] = low, high
             elif low <= high:
@@ -95,19 +92,17 @@ def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, requir
             nulls = statistics.null_count
             no_null[i] |= nulls == 0
             all_null[i] = not has_bounds and nulls == pack.num_rows
-    return _Statistics(lows, highs, equal, all_null, no_null)
+    return _Statistics(lows, highs, all_null, no_null)
 
 
-def _trusted(stored: StoredType, found: _Statistics, type_defined: bool, origin: FileOrigin) -> Bools:
-    """Packs whose bounds are in the order of the values: by how the file was written."""
-    if stored.kind in CALENDAR_KINDS and origin.legacy_calendar:
-        return np.zeros(len(found.lows), dtype=np.bool_)
-    if not stored.as_bytes:
-        return np.ones(len(found.lows), dtype=np.bool_)
-    if stored.kind is Kind.DECIMAL:
-        return np.full(len(found.lows), type_defined and origin.knows_decimal_order, dtype=np.bool_)
-    # Old bounds are in the order of signed bytes; equal ones are right in any order.
-    return np.ones(len(found.lows), dtype=np.bool_) if type_defined else np.array(found.equal, dtype=np.bool_)
+def _is_trusted(stored: StoredType, type_defined: bool, origin: FileOrigin) -> bool:
+    """Whether the bounds are in the order of the values, by how the file was written."""
+    if stored.kind in CALENDAR_KINDS:
+        return not origin.legacy_calendar
+    if stored.kind is Kind.DECIMAL and stored.as_bytes:
+        return type_defined and origin.knows_decimal_order
+    # Old bounds of bytes are in the order of signed bytes.
+    return type_defined or not stored.as_bytes
 
 
 def _values_of(stored: StoredType, found: _Statistics) -> _Bounds:

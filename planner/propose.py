@@ -153,8 +153,7 @@ def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:
         )
     if not build.deterministic:
         return Refusal(NOT_DETERMINISTIC, "The build side's key is computed by an expression that is not deterministic.")
-    if build.may_raise:
-        return Refusal(MAY_RAISE, "The build side's key is computed by an expression that can fail.")
+    # A build side's key that can fail has been computed for every row before its values are read.
     return None
 
 

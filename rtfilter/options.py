@@ -106,7 +106,7 @@ OPTIONS: tuple[Option, ...] = (
         "integer",
         1_000_000,
         "keys",
-        "Distinct keys up to which a filter keeps the exact set; above it a range is used.",
+        "Distinct keys that a filter holds one by one; more become a bitmap within 2^26 numbers, else a bloom filter.",
         _whole_number(0),
     ),
     Option("rtfilter.bloom.fpp", "number", 0.01, "", "False-positive probability that bloom filters are sized for.", _probability),

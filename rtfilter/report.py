@@ -72,6 +72,7 @@ class FilterReport:
     detail: str = ""
     gate: bool = False
     rows_tested: bool | None = None
+    rows_dropped: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -151,6 +152,11 @@ def report_from_record(record: Json) -> Report:
     """
     decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
     outcomes = _fill_outcomes(fills)
+    for counts in record.get("row_filters") or ():
+        if str(counts.get("filter")) in outcomes:
+            # A stage that is planned twice and run once has counts in one of its copies only.
+            outcome = outcomes[str(counts["filter"])]
+            outcome["rows_dropped"] = max(int(outcome.get("rows_dropped") or 0), int(counts.get("rows_dropped") or 0))
     filters = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
     execution = record.get("execution")
     return Report(
@@ -225,9 +231,12 @@ def _unfilled(entry: FilterReport, error: str | None) -> FilterReport:
 
 def _entry(name: str, known: Json) -> FilterReport:
     texts = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
-    numbers = ("keys", "build_rows", "fill_ms", "packs_total", "packs_kept", "rows_total", "rows_kept", "estimated_gain_ms")
+    packs = ("packs_total", "packs_kept", "rows_total", "rows_kept", "rows_dropped")
+    numbers = ("keys", "build_rows", "fill_ms", *packs, "estimated_gain_ms")
     values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}
     values.update({key: known.get(key) for key in numbers})
+    # A candidate's `keys` are positions; the number of keys comes with the fill.
+    values["keys"] = values["keys"] if isinstance(values["keys"], int) else None
     return FilterReport(id=name, kind=known.get("kind"), gate=known.get("gate") is True, rows_tested=known.get("rows"), **values)
 
 

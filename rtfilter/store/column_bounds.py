@@ -97,7 +97,7 @@ def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, requir
 
 def _is_trusted(stored: StoredType, type_defined: bool, origin: FileOrigin) -> bool:
     """Whether the bounds are in the order of the values, by how the file was written."""
-    if stored.kind in CALENDAR_KINDS:
+    if stored.kind in CALENDAR_KINDS and stored.kind is not Kind.DATE:
         return not origin.legacy_calendar
     if stored.kind is Kind.DECIMAL and stored.as_bytes:
         return type_defined and origin.knows_decimal_order

@@ -91,7 +91,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
 }
 
 object PlannerHost {
-  val Protocol = 1
+  val Protocol = 2
   private val StartMs = 15000L
   private val hosts = new ConcurrentHashMap[SparkContext, PlannerHost]
 

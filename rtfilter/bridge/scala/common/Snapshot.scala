@@ -42,15 +42,16 @@ object Snapshot {
     out.toSeq
   }
 
-  /** A number for every exchange (by node) that has its like elsewhere in the plan: those are run once. */
+  /** A number for every exchange or stage (by node) that has its like elsewhere in the plan: those are run once. */
   private def equalExchanges(root: NumberedNode): Map[Int, Int] = {
     val found = ArrayBuffer.empty[(Int, SparkPlan)]
     def walk(node: NumberedNode): Unit = {
       node.plan match {
+        case stage: QueryStageExec => found += node.id -> stage.plan
         case exchange: Exchange => found += node.id -> exchange
         case _ =>
       }
-      node.children.foreach(walk)
+      if (!node.plan.isInstanceOf[QueryStageExec]) node.children.foreach(walk)
     }
     walk(root)
     if (found.size < 2) Map.empty

@@ -34,9 +34,11 @@ class Plan:
     data: Path
     out: Path
     master: str
-    broadcast_threshold_bytes: int | None
 
     def __post_init__(self) -> None:
+        for option, count in (("--pack-rows", self.settings.pack_rows), ("--files", self.settings.files)):
+            if count is not None and count < 1:
+                raise BenchError(f"{option} is {count}; it must be 1 or more.")
         if self.settings.zipf is not None and not self.suite.takes_zipf:
             raise BenchError(f"suite {self.suite.name!r} has no --zipf: its data is not skewed. Leave the option out.")
 
@@ -49,10 +51,14 @@ def run_benchmark(plan: Plan, progress: BenchProgress) -> Result:
         RtFilterError: the environment lacks something (Java, a bridge for this Spark).
     """
     settings = plan.settings
-    request = DataRequest(settings.sf, settings.zipf, settings.layout, DataCache(plan.data), progress.say)
+    request = DataRequest(
+        settings.sf, settings.zipf, settings.layout, DataCache(plan.data), progress.say, settings.pack_rows, settings.files
+    )
     require_writable(plan.out)
     data = plan.suite.prepare(request)
     queries = [query for query in data.queries if query.id in plan.query_ids]
+    if not queries:
+        raise BenchError(f"the data of this scale factor has none of the queries {', '.join(plan.query_ids)}. Give a larger --sf.")
     with _engines(plan, data.tables, progress) as engines:
         progress.expect(len(queries) * len(engines) * (settings.runs + settings.warmup))
 
@@ -77,7 +83,8 @@ def _engines(plan: Plan, tables: Mapping[str, Path], progress: BenchProgress) ->
     with tempfile.TemporaryDirectory(prefix="rtfilter-bench-") as scratch, connection(Path(scratch)) as con:
         if any(mode != DUCKDB for mode in modes):
             progress.say("starts Spark")
-            spark = start_session(f"rtfilter bench {plan.suite.name}", plan.master, plan.broadcast_threshold_bytes)
+            name = f"rtfilter bench {plan.suite.name}"
+            spark = start_session(name, plan.master, plan.settings.broadcast_threshold_bytes, conf=plan.suite.spark_conf)
             register_tables(spark, tables)
         try:
             for mode in modes:

@@ -23,8 +23,7 @@ class DuckDbEngine:
         self._con = con
         con.execute(f"SET threads = {threads}")
         for name, path in tables.items():
-            files = path / "*.parquet" if path.is_dir() else path
-            con.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{quoted(files)}')")
+            con.execute(f"CREATE VIEW {name} AS SELECT * FROM {_read_parquet(path)}")
 
     def run(self, query: Query, count_bytes: bool = False) -> Execution:
         """Plans and fetches the query. DuckDB counts neither rows scanned nor bytes read in a form to be held against Spark's.
@@ -38,3 +37,12 @@ class DuckDbEngine:
         except Exception as error:  # duckdb.Error, without importing the module for its name
             raise BenchError(f"query {query.id!r} failed in mode 'duckdb': {str(error).splitlines()[0]}") from error
         return Execution(ms=(time.perf_counter() - begin) * 1000, rows=rows)
+
+
+def _read_parquet(path: Path) -> str:
+    """One file, a directory of files, or one of `key=value` directories with files in them."""
+    if not path.is_dir():
+        return f"read_parquet('{quoted(path)}')"
+    if any(path.glob("*=*")):
+        return f"read_parquet('{quoted(path)}/*/*.parquet', hive_partitioning = true)"
+    return f"read_parquet('{quoted(path)}/*.parquet')"

@@ -28,6 +28,9 @@ class Settings:
     modes: tuple[str, ...]
     runs: int
     warmup: int
+    pack_rows: int | None = None
+    files: int | None = None
+    broadcast_threshold_bytes: int | None = None
 
 
 @dataclass(frozen=True)

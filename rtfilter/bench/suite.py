@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -17,7 +17,8 @@ ENTRY_POINT_GROUP = "rtfilter.suites"
 
 @dataclass(frozen=True)
 class Query:
-    """One query in both dialects. `family` groups queries in charts; `selectivity` is the share of build rows that survive."""
+    """One query in both dialects. `family` groups queries in charts; `selectivity` is the share of build rows that survive,
+    `build_keys` the number of distinct keys of the build side, each where the suite sets it."""
 
     id: str
     spark_sql: str
@@ -25,17 +26,23 @@ class Query:
     tables: tuple[str, ...]
     family: str = ""
     selectivity: float | None = None
+    build_keys: int | None = None
 
 
 @dataclass(frozen=True)
 class DataRequest:
-    """What a suite is asked to make or find. `say` takes one short line whenever a new step begins."""
+    """What a suite is asked to make or find. `say` takes one short line whenever a new step begins.
+
+    `pack_rows` and `files` (of each large table) are None where the suite's own choice holds.
+    """
 
     sf: float
     zipf: float | None
     layout: str
     cache: DataCache
     say: Callable[[str], None]
+    pack_rows: int | None = None
+    files: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,10 @@ class SuiteData:
 
 @dataclass(frozen=True)
 class Suite:
-    """A named set of queries over generated data. `layouts` begins with the default one; ids are known before the data is."""
+    """A named set of queries over generated data. `layouts` begins with the default one; ids are known before the data is.
+
+    `spark_conf` is what the queries need in every Spark mode; `broadcast_threshold_bytes` holds where the user gives none.
+    """
 
     name: str
     doc: str
@@ -56,6 +66,8 @@ class Suite:
     query_ids: tuple[str, ...]
     prepare: Callable[[DataRequest], SuiteData]
     takes_zipf: bool = False
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    broadcast_threshold_bytes: int | None = None
 
 
 def installed_suites() -> dict[str, EntryPoint]:

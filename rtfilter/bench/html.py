@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -19,7 +19,7 @@ ByQuery = Mapping[str, Mapping[str, Measurement]]
 
 def render_report(result: Result) -> str:
     """The whole page."""
-    by_query = _by_query(result.measurements)
+    by_query = result.by_query
     loader = PackageLoader("rtfilter.bench", ".")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["counted"] = _counted
@@ -45,13 +45,6 @@ def _counted(number: float | None) -> str:
     if number is None:
         return "-"
     return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
-
-
-def _by_query(measurements: Sequence[Measurement]) -> ByQuery:
-    by_query: dict[str, dict[str, Measurement]] = {}
-    for measured in measurements:
-        by_query.setdefault(measured.query.id, {})[measured.mode] = measured
-    return by_query
 
 
 def _families(by_query: ByQuery) -> list[tuple[str, ByQuery]]:

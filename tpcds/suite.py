@@ -25,7 +25,21 @@ def prepare(request: DataRequest) -> SuiteData:
 def tpcds_queries() -> tuple[Query, ...]:
     """The extension's texts, in Spark's dialect where that differs."""
     texts = generator_queries(TPCDS)
-    return tuple(Query(str(number), texts[number], texts[number], tables_in(texts[number]), family="TPC-DS") for number in NUMBERS)
+    return tuple(
+        Query(str(number), for_spark(number, texts[number]), texts[number], tables_in(texts[number]), family="TPC-DS")
+        for number in NUMBERS
+    )
+
+
+def for_spark(number: int, text: str) -> str:
+    """A query in Spark's dialect.
+
+    All of them parse as they are. Query 66 sums quotients of decimals: DuckDB divides as doubles, Spark rounds each quotient
+    to six places, and thousands of such roundings show in the sum.
+    """
+    if number != 66:
+        return text
+    return text.replace("/w_warehouse_sq_ft", "/CAST(w_warehouse_sq_ft AS DOUBLE)")
 
 
 def tables_in(sql: str) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "2 arguments or data that cannot be used; "
     "3 the machine lacks something, see `rtfilter doctor`.",
 )
-@click.option("--suite", "suite_name", help="Benchmark suite, such as imci-micro; an unknown name lists them all.")
+@click.option("--suite", "suite_name", help="Suite, such as imci-micro (an unknown name lists all), or the path of a suite.toml.")
 @click.option("--sf", type=float, default=1.0, show_default=True, help="Scale factor of the generated data (1: about 1 GB).")
 @click.option("--zipf", type=float, help="Skew of the data, for suites that have skewed data.")
 @click.option("--queries", default="", help="Comma-separated query ids or patterns, such as 'p=0.001,attr*'; all when left out.")
@@ -103,10 +103,12 @@ def _plan(options: Options) -> Plan:
     from rtfilter.bench.modes import parse_modes
     from rtfilter.bench.result import Settings
     from rtfilter.bench.suite import choose_layout, load_suite, select_query_ids
+    from rtfilter.bench.suite_file import is_suite_file, read_suite
 
     if not (math.isfinite(options.sf) and options.sf > 0):
         raise BenchError(f"--sf is {options.sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
-    suite = load_suite(options.suite_name)
+    name = options.suite_name
+    suite = read_suite(Path(name)) if is_suite_file(name) else load_suite(name)
     given = options.broadcast_threshold
     settings = Settings(
         suite=suite.name,

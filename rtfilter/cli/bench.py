@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtfilter.cli.bench_compare import compare
 from rtfilter.cli.failure import EXIT_RESULTS_DIFFER
 from rtfilter.cli.output import json_option, print_json
 from rtfilter.errors import BenchError
@@ -60,6 +61,8 @@ def bench(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     \b
     Example: the micro-benchmark, small
       rtfilter bench --suite imci-micro --sf 0.1 --runs 3
+
+    A run that was killed goes on where it was when it is started again with the same options.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -74,6 +77,9 @@ def bench(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     _print(result, plan, as_json)
     if result.mismatches or result.failures:
         raise SystemExit(EXIT_RESULTS_DIFFER)
+
+
+bench.add_command(compare)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def imci_tables(request: DataRequest) -> Dataset:
         (directory / "item").mkdir()
         shutil.copyfile(source.path / "item.parquet", directory / "item" / "part-00000.parquet")
         rows = pq.ParquetFile(source.path / "inventory.parquet").metadata.num_rows
-        plan = plan_packs(rows, WANTED_PACKS, FILES)
+        plan = plan_packs(rows, WANTED_PACKS, request.files or FILES, request.pack_rows)
         request.say(f"writes inventory, {request.layout}: {rows:,} rows in {plan.packs:,} packs of {plan.rows_per_pack:,}")
         _write_inventory(source.path / "inventory.parquet", request.layout, plan, directory)
         item_keys = pq.read_table(source.path / "item.parquet", columns=["i_item_sk"])["i_item_sk"]
@@ -61,7 +61,8 @@ def imci_tables(request: DataRequest) -> Dataset:
             "duckdb": source.manifest["duckdb"],
         }
 
-    return request.cache.dataset(f"imci-micro-sf{request.sf:g}-{request.layout}", build)
+    cut = f"-{request.pack_rows or 'auto'}x{request.files or FILES}" if request.pack_rows or request.files else ""
+    return request.cache.dataset(f"imci-micro-sf{request.sf:g}-{request.layout}{cut}", build)
 
 
 def _write_inventory(source: Path, layout: str, plan: PackPlan, directory: Path) -> None:

@@ -1,1 +1,1 @@
-"""TPC-H: generated data."""
+"""TPC-H: generated data, uniform and skewed, and the benchmark suites built on it."""

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rtfilter.bench.cache import DataCache
+from rtfilter.bench.checkpoint import Checkpoint
 from rtfilter.bench.duckdb_engine import DuckDbEngine
 from rtfilter.bench.duckgen import connection
 from rtfilter.bench.html import render_report
-from rtfilter.bench.machine import machine_data, usable_cpus
+from rtfilter.bench.machine import MachineData, machine_data, usable_cpus
 from rtfilter.bench.modes import DUCKDB
 from rtfilter.bench.progress import BenchProgress
 from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
-from rtfilter.bench.run import Engine, Execution, Step, run_interleaved
+from rtfilter.bench.run import Engine, Outcome, Step, run_query
 from rtfilter.bench.session import start_session
 from rtfilter.bench.spark_engine import SparkEngine, register_tables
-from rtfilter.bench.suite import DataRequest, Suite
+from rtfilter.bench.suite import DataRequest, Query, Suite
 from rtfilter.errors import BenchError
 
 
@@ -34,38 +35,71 @@ class Plan:
     data: Path
     out: Path
     master: str
-    broadcast_threshold_bytes: int | None
 
     def __post_init__(self) -> None:
-        if self.settings.zipf is not None and not self.suite.takes_zipf:
+        for option, count in (("--pack-rows", self.settings.pack_rows), ("--files", self.settings.files)):
+            if count is not None and count < 1:
+                raise BenchError(f"{option} is {count}; it must be 1 or more.")
+        if self.settings.zipf is not None and self.suite.default_zipf is None:
             raise BenchError(f"suite {self.suite.name!r} has no --zipf: its data is not skewed. Leave the option out.")
 
 
 def run_benchmark(plan: Plan, progress: BenchProgress) -> Result:
     """Makes or finds the data, runs everything, writes `result.json` and `report.html` into `plan.out`.
 
+    What an earlier process of the same benchmark finished, before it was killed, is taken over from there.
+
     Raises:
-        BenchError: unusable arguments, data that cannot be written, or a query that fails.
+        BenchError: unusable arguments, or data that cannot be written.
         RtFilterError: the environment lacks something (Java, a bridge for this Spark).
     """
     settings = plan.settings
-    request = DataRequest(settings.sf, settings.zipf, settings.layout, DataCache(plan.data), progress.say)
+    request = DataRequest(
+        settings.sf, settings.zipf, settings.layout, DataCache(plan.data), progress.say, settings.pack_rows, settings.files
+    )
     require_writable(plan.out)
     data = plan.suite.prepare(request)
     queries = [query for query in data.queries if query.id in plan.query_ids]
-    with _engines(plan, data.tables, progress) as engines:
-        progress.expect(len(queries) * len(engines) * (settings.runs + settings.warmup))
-
-        def report_step(step: Step, execution: Execution) -> None:
-            kind = "run" if step.measured else "warm-up"
-            progress.advance(f"{step.query.id} [{step.mode}] {kind} {step.number + 1}: {execution.ms:,.0f} ms")
-
-        measurements = run_interleaved(queries, engines, settings.runs, settings.warmup, report_step)
-    result = Result(settings, machine_data(), tuple(measurements))
+    if not queries:
+        raise BenchError(f"the data of this scale factor has none of the queries {', '.join(plan.query_ids)}. Give a larger --sf.")
+    machine = machine_data()
+    outcomes = _run_queries(plan, queries, data.tables, machine, progress)
+    measurements = tuple(measured for outcome in outcomes for measured in outcome.measurements)
+    failures = tuple(failure for outcome in outcomes for failure in outcome.failures)
+    result = Result(settings, machine, measurements, failures, data.distributions)
     progress.say("writes the report")
     write_text_atomically(plan.out / "result.json", as_json(result.to_dict()))
     write_text_atomically(plan.out / "report.html", render_report(result))
+    _checkpoint(plan, machine).finish()
     return result
+
+
+def _checkpoint(plan: Plan, machine: MachineData) -> Checkpoint:
+    return Checkpoint(plan.out, {"settings": asdict(plan.settings), "machine": machine, "master": plan.master})
+
+
+def _run_queries(
+    plan: Plan, queries: Sequence[Query], tables: Mapping[str, Path], machine: MachineData, progress: BenchProgress
+) -> list[Outcome]:
+    settings, checkpoint = plan.settings, _checkpoint(plan, machine)
+    finished = checkpoint.finished(queries)
+    left = [query for query in queries if query.id not in finished]
+    if finished:
+        progress.say(f"takes over {len(finished)} of {len(queries)} queries that an earlier run finished")
+    if left:
+        with _engines(plan, tables, progress) as engines:
+            progress.expect(len(left) * len(engines) * (settings.runs + settings.warmup))
+
+            def report_step(step: Step, ms: float | None) -> None:
+                kind = "run" if step.measured else "warm-up"
+                progress.advance(
+                    f"{step.query.id} [{step.mode}] {kind} {step.number + 1}: {'failed' if ms is None else f'{ms:,.0f} ms'}"
+                )
+
+            for query in left:
+                finished[query.id] = run_query(query, engines, settings.runs, settings.warmup, report_step)
+                checkpoint.add(finished[query.id], query)
+    return [finished[query.id] for query in queries]
 
 
 @contextmanager
@@ -77,15 +111,16 @@ def _engines(plan: Plan, tables: Mapping[str, Path], progress: BenchProgress) ->
     with tempfile.TemporaryDirectory(prefix="rtfilter-bench-") as scratch, connection(Path(scratch)) as con:
         if any(mode != DUCKDB for mode in modes):
             progress.say("starts Spark")
-            spark = start_session(f"rtfilter bench {plan.suite.name}", plan.master, plan.broadcast_threshold_bytes)
+            name = f"rtfilter bench {plan.suite.name}"
+            spark = start_session(name, plan.master, plan.settings.broadcast_threshold_bytes, conf=plan.suite.spark_conf)
             register_tables(spark, tables)
         try:
             for mode in modes:
                 if mode == DUCKDB:
-                    engines[mode] = DuckDbEngine(con, tables, threads=local_threads(plan.master))
+                    engines[mode] = DuckDbEngine(con, tables, local_threads(plan.master), plan.settings.timeout_s)
                 else:
                     assert spark is not None
-                    engines[mode] = SparkEngine(spark, mode)
+                    engines[mode] = SparkEngine(spark, mode, plan.settings.timeout_s)
             yield engines
         finally:
             if spark is not None:

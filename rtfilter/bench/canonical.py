@@ -37,6 +37,25 @@ def same_result(rows: Sequence[Row], expected: Sequence[Row]) -> bool:
     return all(len(a) == len(b) and all(map(_same_value, a, b)) for a, b in pairs)
 
 
+def holds_rows(pool: Sequence[Row], rows: Sequence[Row]) -> bool:
+    """Whether each of `rows` has a row of its own in `pool` that counts as the same by the rules of `same_result`."""
+    by_texts: dict[tuple[str, ...], list[Row]] = {}
+    for row in pool:
+        by_texts.setdefault(_texts(row), []).append(row)
+    for row in rows:
+        alike = by_texts.get(_texts(row), [])
+        found = next((place for place, other in enumerate(alike) if all(map(_same_value, row, other))), None)
+        if found is None:
+            return False
+        alike.pop(found)
+    return True
+
+
+def _texts(row: Row) -> tuple[str, ...]:
+    """What two rows that count as the same have in common to the letter: all values but numbers, and how many there are."""
+    return tuple("n" if isinstance(v, (int, float, Decimal)) and not isinstance(v, bool) else _value_text(v) for v in row)
+
+
 def _row_text(row: Row) -> str:
     return json.dumps([_value_text(value) for value in row], ensure_ascii=False)
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rtfilter.bench.deadline import deadline
 from rtfilter.bench.duckgen import quoted
-from rtfilter.bench.run import Execution
+from rtfilter.bench.run import Execution, query_error
 from rtfilter.bench.suite import Query
-from rtfilter.errors import BenchError
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,22 +19,35 @@ if TYPE_CHECKING:
 class DuckDbEngine:
     """Views over the same Parquet files, on as many processors as Spark has."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, tables: Mapping[str, Path], threads: int) -> None:
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, tables: Mapping[str, Path], threads: int, timeout_s: float | None = None
+    ) -> None:
         self._con = con
+        self._timeout_s = timeout_s
         con.execute(f"SET threads = {threads}")
         for name, path in tables.items():
-            files = path / "*.parquet" if path.is_dir() else path
-            con.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{quoted(files)}')")
+            con.execute(f"CREATE VIEW {name} AS SELECT * FROM {_read_parquet(path)}")
 
     def run(self, query: Query, count_bytes: bool = False) -> Execution:
         """Plans and fetches the query. DuckDB counts neither rows scanned nor bytes read in a form to be held against Spark's.
 
         Raises:
-            BenchError: DuckDB cannot run it.
+            QueryFailedError: DuckDB cannot run it; QueryTimeoutError: not in the time that it is given.
         """
-        begin = time.perf_counter()
-        try:
-            rows = self._con.execute(query.duckdb_sql).fetchall()
-        except Exception as error:  # duckdb.Error, without importing the module for its name
-            raise BenchError(f"query {query.id!r} failed in mode 'duckdb': {str(error).splitlines()[0]}") from error
-        return Execution(ms=(time.perf_counter() - begin) * 1000, rows=rows)
+        with deadline(self._timeout_s, self._con.interrupt) as limit:
+            begin = time.perf_counter()
+            try:
+                rows = self._con.execute(query.duckdb_sql).fetchall()
+            except Exception as error:  # duckdb.Error, without importing the module for its name
+                raise query_error(query, "duckdb", error, self._timeout_s if limit.passed else None) from error
+            ms = (time.perf_counter() - begin) * 1000
+        return Execution(ms=ms, rows=rows, columns=[column[0] for column in self._con.description or ()])
+
+
+def _read_parquet(path: Path) -> str:
+    """One file, a directory of files, or one of `key=value` directories with files in them."""
+    if not path.is_dir():
+        return f"read_parquet('{quoted(path)}')"
+    if any(path.glob("*=*")):
+        return f"read_parquet('{quoted(path)}/*/*.parquet', hive_partitioning = true)"
+    return f"read_parquet('{quoted(path)}/*.parquet')"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,14 +23,15 @@ INSTALL = "pip install 'rtfilter[bench]'"
 
 @dataclass(frozen=True)
 class Generator:
-    """A DuckDB extension that makes a benchmark's tables, and the function to call for it."""
+    """A DuckDB extension that makes a benchmark's tables, the function to call for it, and the one that has its queries."""
 
     extension: str
     function: str
+    queries_function: str
 
 
-TPCDS = Generator("tpcds", "dsdgen")
-TPCH = Generator("tpch", "dbgen")
+TPCDS = Generator("tpcds", "dsdgen", "tpcds_queries")
+TPCH = Generator("tpch", "dbgen", "tpch_queries")
 
 
 def generated_tables(
@@ -67,6 +69,34 @@ def generated_tables(
     return cache.dataset(name, build)
 
 
+def generator_queries(generator: Generator) -> dict[int, str]:
+    """The benchmark's queries by number, as the extension words them, without the semicolon.
+
+    Raises:
+        BenchError: duckdb or the extension is missing.
+    """
+    with _extension_connection(generator) as con:
+        found = con.execute(f"SELECT query_nr, query FROM {generator.queries_function}() ORDER BY query_nr").fetchall()
+    return {int(number): text.strip().rstrip(";").rstrip() for number, text in found}
+
+
+def tpch_answers(sf: float) -> dict[int, str]:
+    """The published answers of TPC-H at that scale by query number, as text with `|` between values and a header line.
+
+    Empty where there are none: the extension has them for 0.01, 0.1 and 1.
+    """
+    with _extension_connection(TPCH) as con:
+        found = con.execute("SELECT query_nr, answer FROM tpch_answers() WHERE scale_factor = ?", [sf]).fetchall()
+    return {int(number): answer for number, answer in found}
+
+
+@contextmanager
+def _extension_connection(generator: Generator) -> Iterator[duckdb.DuckDBPyConnection]:
+    with tempfile.TemporaryDirectory(prefix="rtfilter-duckdb-") as scratch, connection(Path(scratch)) as con:
+        load_extension(con, generator.extension)
+        yield con
+
+
 @contextmanager
 def connection(scratch: Path, database: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB connection that spills into `scratch` and uses at most half of the machine's memory.
@@ -79,6 +109,8 @@ def connection(scratch: Path, database: Path | None = None) -> Iterator[duckdb.D
         con.execute(f"SET temp_directory = '{quoted(scratch)}'")
         con.execute(f"SET memory_limit = '{memory_bytes() // 2 // 2**20}MB'")
         con.execute("SET enable_progress_bar = false")
+        # Spark's default, so that a LIMIT cuts both engines' rows at the same place.
+        con.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
         yield con
     except duckdb_module.IOException as error:
         raise OSError(str(error).splitlines()[0]) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -10,34 +10,68 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rtfilter.bench.charts import Bar, SpeedupLine, bars_by_mode, speedup_by_selectivity
+from rtfilter.bench.figures import (
+    ByMode,
+    by_speedup,
+    comparable,
+    expected_gain_ms,
+    is_significant,
+    packs_share,
+    regressions,
+    scan_share,
+    spark_modes,
+)
 from rtfilter.bench.modes import DUCKDB, OFF, RTFILTER, judge_of
-from rtfilter.bench.result import Result
+from rtfilter.bench.point_charts import Curve, Dot, Point, curves, dots_by_query, gain_scatter, speedup_scatter
+from rtfilter.bench.result import Result, speedup
 from rtfilter.bench.run import Measurement
 
-ByQuery = Mapping[str, Mapping[str, Measurement]]
+ByQuery = Mapping[str, ByMode]
+MOST_BARS = 16
+"""Queries in a chart with a bar for every mode; more of them get a row of dots each, which a screen can hold."""
+MOST_CURVES = 6
 
 
 def render_report(result: Result) -> str:
     """The whole page."""
-    by_query = _by_query(result.measurements)
     loader = PackageLoader("rtfilter.bench", ".")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["counted"] = _counted
+    modes = result.settings.modes
     return environment.get_template("report.html.j2").render(
         settings=result.settings,
         machine_line=machine_line(result.machine),
         summary=result.to_dict()["summary"],
-        judge=judge_of(result.settings.modes),
+        judge=judge_of(modes),
         mismatches=result.mismatches,
-        by_query=by_query,
-        ratio_modes=[mode for mode in result.settings.modes if mode != OFF] if OFF in result.settings.modes else [],
-        speedup_chart=_speedup_chart(by_query),
-        time_charts=[(title, _time_chart(part)) for title, part in _families(by_query)],
-        packs_chart=_packs_chart(by_query),
+        failures=result.failures,
+        regressions=regressions(result),
+        by_query=result.by_query,
+        ratio_modes=[mode for mode in modes if mode != OFF] if OFF in modes else [],
+        charts=[(title, chart) for title, chart in _charts(result) if chart is not None],
+        time_charts=[(title, _time_chart(part)) for title, part in _families(result.by_query)],
+        distributions=result.distributions,
         filters=[(measured.query.id, candidate) for measured in result.measurements for candidate in measured.last.filters],
         off=OFF,
         duckdb=DUCKDB,
+        rtfilter=RTFILTER,
     )
+
+
+def _charts(result: Result) -> list[tuple[str, Markup | None]]:
+    """Title and drawing of each chart but those of times; None where there is nothing to draw."""
+    by_query = result.by_query
+    selectivity_chart = _selectivity_lines(by_query)
+    return [
+        ("Time by number of build keys", _keys_chart(by_query, _times_over_keys, "median time, ms", log_y=True)),
+        ("Packs read by number of build keys", _keys_chart(by_query, _packs_over_keys, "packs read, %", log_y=False)),
+        ("Speed-up against selectivity", selectivity_chart),
+        ("Speed-up, query by query", None if selectivity_chart else _speedup_dots(result)),
+        ("Speed-up against what the filters let through", None if selectivity_chart else _scan_share_scatter(result)),
+        ("Expected and measured gain", _gain_chart(result)),
+        ("Packs read", _packs_chart(by_query)),
+        ("Skew of the data", _skew_chart(result)),
+    ]
 
 
 def _counted(number: float | None) -> str:
@@ -47,20 +81,20 @@ def _counted(number: float | None) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
 
 
-def _by_query(measurements: Sequence[Measurement]) -> ByQuery:
-    by_query: dict[str, dict[str, Measurement]] = {}
-    for measured in measurements:
-        by_query.setdefault(measured.query.id, {})[measured.mode] = measured
-    return by_query
-
-
 def _families(by_query: ByQuery) -> list[tuple[str, ByQuery]]:
     """Queries of one family share a chart, and so a scale: a shuffled join would flatten all others to nothing."""
-    groups = groupby(by_query, key=lambda query_id: next(iter(by_query[query_id].values())).query.family)
+    groups = groupby(by_query, key=lambda query_id: _any(by_query[query_id]).query.family)
     return [(family, {query_id: by_query[query_id] for query_id in ids}) for family, ids in groups]
 
 
+def _any(by_mode: ByMode) -> Measurement:
+    return next(iter(by_mode.values()))
+
+
 def _time_chart(by_query: ByQuery) -> Markup:
+    if len(by_query) > MOST_BARS:
+        dots = {query_id: {mode: Dot(measured.median_ms) for mode, measured in m.items()} for query_id, m in by_query.items()}
+        return Markup(dots_by_query(dots, "ms, median", "Median time of each query and mode", ratios=False))
     groups = {query_id: {mode: _time_bar(measured) for mode, measured in by_mode.items()} for query_id, by_mode in by_query.items()}
     return Markup(bars_by_mode(groups, "ms, median; thin line: fastest to slowest run", "Median time of each query and mode"))
 
@@ -69,15 +103,16 @@ def _time_bar(measured: Measurement) -> Bar:
     return Bar(measured.median_ms, f"{measured.median_ms:,.0f}", min(measured.ms), max(measured.ms))
 
 
-def _speedup_chart(by_query: ByQuery) -> Markup | None:
+def _selectivity_lines(by_query: ByQuery) -> Markup | None:
     """Lines by family and mode; None without a mode `off` or without queries that have a selectivity."""
     points: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for by_mode in by_query.values():
-        for mode, measured in by_mode.items():
-            query = measured.query
-            # A query on one table has no runtime filter, and DuckDB is another engine: neither shows what a filter gains.
-            if OFF in by_mode and mode not in (OFF, DUCKDB) and query.selectivity is not None and len(query.tables) > 1:
-                points.setdefault((mode, query.family), []).append((query.selectivity, by_mode[OFF].median_ms / measured.median_ms))
+        query = _any(by_mode).query
+        # A query on one table has no runtime filter, and shows nothing of what one gains.
+        if OFF not in by_mode or query.selectivity is None or len(query.tables) < 2:
+            continue
+        for mode in spark_modes(by_mode):
+            points.setdefault((mode, query.family), []).append((query.selectivity, speedup(by_mode, mode)))
     lines = [
         SpeedupLine(family, f"{mode}: {family}", mode != RTFILTER, of_line)
         for (mode, family), of_line in sorted(points.items(), key=lambda item: item[0][0] != RTFILTER)
@@ -85,26 +120,98 @@ def _speedup_chart(by_query: ByQuery) -> Markup | None:
     return Markup(speedup_by_selectivity(lines)) if lines else None
 
 
+def _speedup_dots(result: Result) -> Markup | None:
+    rows = {
+        query_id: {mode: Dot(speedup(by_mode, mode), hollow=not is_significant(by_mode, mode)) for mode in spark_modes(by_mode)}
+        for query_id, by_mode in by_speedup(result)
+    }
+    unit = "times as fast as off; hollow: the sign test cannot tell it from off"
+    return Markup(dots_by_query(rows, unit, "Speed-up over off of each query, sorted", ratios=True)) if rows else None
+
+
+def _scan_share_scatter(result: Result) -> Markup | None:
+    points = [
+        Point(query_id, mode, max(share, 1e-4), speedup(by_mode, mode))
+        for query_id, by_mode in comparable(result).items()
+        for mode in spark_modes(by_mode)
+        if (share := scan_share(by_mode, mode)) is not None
+    ]
+    label = "rows out of the scans, share of what they give off"
+    return (
+        Markup(speedup_scatter(points, label, "Speed-up against the share of rows that the filters let through"))
+        if points
+        else None
+    )
+
+
+def _gain_chart(result: Result) -> Markup | None:
+    points = [
+        Point(query_id, RTFILTER, expected, by_mode[OFF].median_ms - by_mode[RTFILTER].median_ms)
+        for query_id, by_mode in comparable(result).items()
+        if RTFILTER in by_mode and (expected := expected_gain_ms(by_mode[RTFILTER])) is not None
+    ]
+    return Markup(gain_scatter(points, "Measured gain against expected gain of each query")) if points else None
+
+
 def _packs_chart(by_query: ByQuery) -> Markup | None:
-    groups: dict[str, dict[str, Bar]] = {}
-    for query_id, by_mode in by_query.items():
-        for mode, measured in by_mode.items():
-            share = packs_share(measured)
-            if share is not None and len(measured.query.tables) > 1:
-                text = f"{100 * share:.3g} % ({measured.last.packs_kept:,})"
-                groups.setdefault(query_id, {})[mode] = Bar(100 * share, text)
-    return Markup(bars_by_mode(groups, "% of packs that were read", "Share of packs read by each query")) if groups else None
+    shares = {
+        query_id: {
+            mode: (share, m) for mode, m in by_mode.items() if (share := packs_share(m)) is not None and len(m.query.tables) > 1
+        }
+        for query_id, by_mode in by_query.items()
+    }
+    shares = {query_id: of_query for query_id, of_query in shares.items() if of_query}
+    if not shares:
+        return None
+    if len(shares) > MOST_BARS:
+        # In tens of queries the order that tells something is by share; most of them keep all packs.
+        in_order = sorted(shares.items(), key=lambda item: min(share for share, _ in item[1].values()))
+        shares = dict(entry for entry in in_order if min(share for share, _ in entry[1].values()) < 1.0) or dict(in_order[:1])
+    groups = {
+        query_id: {mode: Bar(100 * share, f"{100 * share:.3g} % ({m.last.packs_kept:,})") for mode, (share, m) in of_query.items()}
+        for query_id, of_query in shares.items()
+    }
+    return Markup(bars_by_mode(groups, "% of packs that were read", "Share of packs read by each query"))
 
 
-def packs_share(measured: Measurement) -> float | None:
-    """Packs read over packs in the table, where they were counted."""
-    total, kept = measured.last.packs_total, measured.last.packs_kept
-    return kept / total if total and kept is not None else None
+def _keys_chart(by_query: ByQuery, values: Any, title: str, *, log_y: bool) -> Markup | None:
+    """Curves over the number of build keys; None when the suite does not set it."""
+    points: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for by_mode in by_query.values():
+        query = _any(by_mode).query
+        if query.build_keys is not None:
+            for mode, value in values(by_mode):
+                points.setdefault((query.family, mode), []).append((query.build_keys, value))
+    families = list(dict.fromkeys(family for family, _ in points))
+    lines = [Curve(f"{mode}: {family}", mode, at, dashed=family != families[0]) for (family, mode), at in points.items()]
+    return Markup(curves(lines, "distinct build keys", title, title, log_y=log_y)) if lines else None
+
+
+def _times_over_keys(by_mode: ByMode) -> list[tuple[str, float]]:
+    return [(mode, measured.median_ms) for mode, measured in by_mode.items()]
+
+
+def _packs_over_keys(by_mode: ByMode) -> list[tuple[str, float]]:
+    return [(mode, 100 * share) for mode, measured in by_mode.items() if (share := packs_share(measured)) is not None]
+
+
+def _skew_chart(result: Result) -> Markup | None:
+    """Share of rows by rank, as drawn (solid) and as the law has it (dashed), of the columns with the most values."""
+    largest = sorted(result.distributions, key=lambda distribution: distribution.values, reverse=True)[: MOST_CURVES // 2]
+    lines = []
+    for colour, of in enumerate(largest):
+        drawn = [(rank, 100 * share) for rank, share, _ in of.points if share > 0]
+        lines.append(Curve(of.column, colour, drawn))
+        lines.append(
+            Curve(f"{of.column}, the law", colour, [(rank, 100 * law) for rank, _, law in of.points[: len(drawn)]], dashed=True)
+        )
+    title = "rows that have the value, %"
+    return Markup(curves(lines, "rank of the value, most frequent first", title, title, log_y=True)) if lines else None
 
 
 def machine_line(machine: Mapping[str, Any]) -> str:
-    """The machine in one line."""
+    """The machine and the versions in one line."""
     parts = [f"{machine['cpus']} CPUs", f"{machine['memory_gb']} GB"]
-    programs = (("Spark", "spark"), ("Java", "java"), ("rtfilter", "rtfilter"))
-    parts += [f"{name} {machine[key]}" for name, key in programs if machine[key]]
+    programs = (("Spark", "spark"), ("Java", "java"), ("DuckDB", "duckdb"), ("rtfilter", "rtfilter"))
+    parts += [f"{name} {machine[key]}" for name, key in programs if machine.get(key)]
     return " · ".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import PackageNotFoundError, version
 
 from rtfilter.bridge.jar import find_spark
 from rtfilter.bridge.java import find_java
@@ -20,6 +21,7 @@ def machine_data() -> MachineData:
         "spark": _spark_version(),
         "java": _java_version(),
         "rtfilter": __version__,
+        "duckdb": _duckdb_version(),
     }
 
 
@@ -44,4 +46,11 @@ def _java_version() -> str | None:
     try:
         return find_java().version
     except RtFilterError:
+        return None
+
+
+def _duckdb_version() -> str | None:
+    try:
+        return version("duckdb")
+    except PackageNotFoundError:
         return None

@@ -39,26 +39,36 @@ def rows_per_pack(rows: int, wanted_packs: int) -> int:
     return max(exact // VECTOR_ROWS, 1) * VECTOR_ROWS
 
 
-def plan_packs(rows: int, wanted_packs: int, files: int) -> PackPlan:
-    """Even shares: file k of n holds the packs from k/n to (k+1)/n of the whole."""
-    size = rows_per_pack(rows, wanted_packs)
+def plan_packs(rows: int, wanted_packs: int, files: int, pack_rows: int | None = None) -> PackPlan:
+    """Even shares: file k of n holds the packs from k/n to (k+1)/n of the whole. `pack_rows` overrules `wanted_packs`."""
+    size = pack_rows or rows_per_pack(rows, wanted_packs)
     packs = -(-rows // size)
     return PackPlan(size, tuple(packs * (k + 1) // files - packs * k // files for k in range(files)))
 
 
 def write_packs(batches: Iterable[pa.RecordBatch], schema: pa.Schema, plan: PackPlan, directory: Path) -> None:
-    """Writes the rows in their order into `part-00000.parquet` and so on; only the last pack of all may be short.
-
-    Spark's default codec (snappy) and no page index, as Spark and DuckDB write by default: what is measured is packs.
-    """
+    """Writes the rows in their order into `part-00000.parquet` and so on; only the last pack of all may be short."""
     directory.mkdir()
     stream = _Rows(iter(batches), schema)
     packs_at_a_time = max(WRITE_ROWS // plan.rows_per_pack, 1)
     for number, packs in enumerate(plan.packs_per_file):
-        with pq.ParquetWriter(directory / f"part-{number:05}.parquet", schema, compression="snappy") as writer:
+        with parquet_writer(directory / f"part-{number:05}.parquet", schema) as writer:
             for first in range(0, packs, packs_at_a_time):
                 rows = min(packs_at_a_time, packs - first) * plan.rows_per_pack
                 writer.write_table(stream.take(rows), row_group_size=plan.rows_per_pack)
+
+
+def parquet_writer(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Spark's default codec (snappy), decimals as whole numbers where they fit, and no page index, as Spark and DuckDB write by
+    default: what is measured is packs."""
+    return pq.ParquetWriter(file, schema, compression="snappy", store_decimal_as_integer=True)
+
+
+def cut_into_packs(batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_per_pack: int) -> Iterator[pa.Table]:
+    """The rows in their order, `rows_per_pack` at a time."""
+    stream = _Rows(iter(batches), schema)
+    while (pack := stream.take(rows_per_pack)).num_rows:
+        yield pack
 
 
 class _Rows:

@@ -19,6 +19,7 @@ class BenchProgress:
         self._total = 0
         self._done = 0
         self._last_line_s = 0.0
+        self._begin_s = 0.0
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -46,17 +47,28 @@ class BenchProgress:
 
     def expect(self, runs: int) -> None:
         """From now on `runs` runs are counted."""
-        self._total, self._done = runs, 0
+        self._total, self._done, self._begin_s = runs, 0, time.monotonic()
         self._bar.reset(self._task, total=runs)
 
     def advance(self, what: str) -> None:
         """One run is done."""
         self._done += 1
-        self._bar.update(self._task, description=what, completed=self._done)
+        left = time_left(self._done, self._total, time.monotonic() - self._begin_s)
+        self._bar.update(self._task, description=f"{what}, {left}" if left else what, completed=self._done)
         if self._done == self._total or time.monotonic() - self._last_line_s >= LINE_EVERY_S:
-            self._line(f"{self._done}/{self._total} {what}")
+            self._line(f"{self._done}/{self._total} {what}" + (f", {left}" if left else ""))
 
     def _line(self, text: str) -> None:
         if not self._console.is_terminal:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
             self._last_line_s = time.monotonic()
+
+
+def time_left(done: int, total: int, elapsed_s: float) -> str:
+    """`about 4 min left`, if the runs that are left take as long as those that are done; nothing when none is left or done."""
+    if not 0 < done < total:
+        return ""
+    left_s = elapsed_s / done * (total - done)
+    if left_s < 90:
+        return f"about {max(left_s, 1):.0f} s left"
+    return f"about {left_s / 60:.0f} min left" if left_s < 5400 else f"about {left_s / 3600:.1f} h left"

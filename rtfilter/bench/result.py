@@ -6,15 +6,20 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rtfilter.bench.machine import MachineData
 from rtfilter.bench.modes import OFF
-from rtfilter.bench.run import Measurement
+from rtfilter.bench.run import Failure, Measurement
+from rtfilter.bench.sign_test import sign_test
+from rtfilter.bench.suite import Distribution
 from rtfilter.errors import BenchError
+
+SIGNIFICANT = 0.0625
+"""The least p-value that five runs can reach: all of them on one side."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,10 @@ class Settings:
     modes: tuple[str, ...]
     runs: int
     warmup: int
+    pack_rows: int | None = None
+    files: int | None = None
+    broadcast_threshold_bytes: int | None = None
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -37,11 +46,21 @@ class Result:
     settings: Settings
     machine: MachineData
     measurements: tuple[Measurement, ...]
+    failures: tuple[Failure, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
 
     @property
     def mismatches(self) -> tuple[Measurement, ...]:
-        """One entry per query and mode whose result is not the judge's."""
+        """One entry per query and mode whose result is not the right one."""
         return tuple(measured for measured in self.measurements if not measured.agrees)
+
+    @property
+    def by_query(self) -> dict[str, dict[str, Measurement]]:
+        """The measurements of each query by mode, both in the order of the run."""
+        by_query: dict[str, dict[str, Measurement]] = {}
+        for measured in self.measurements:
+            by_query.setdefault(measured.query.id, {})[measured.mode] = measured
+        return by_query
 
     def to_dict(self) -> dict[str, Any]:
         """The content of result.json."""
@@ -55,7 +74,15 @@ class Result:
             "runs": settings.runs,
             "machine": self.machine,
             "queries": [_entry(measured) for measured in self.measurements],
-            "summary": _summary(self.measurements, settings.modes),
+            "summary": _summary(self),
+            "failures": [asdict(failure) for failure in self.failures],
+            "options": {
+                "warmup": settings.warmup,
+                "pack_rows": settings.pack_rows,
+                "files": settings.files,
+                "broadcast_threshold_bytes": settings.broadcast_threshold_bytes,
+                "timeout_s": settings.timeout_s,
+            },
         }
 
 
@@ -76,23 +103,41 @@ def _entry(measured: Measurement) -> dict[str, Any]:
     }
 
 
-def _summary(measurements: Sequence[Measurement], modes: Sequence[str]) -> dict[str, Any]:
-    """Totals of medians; `speedup` is off's total over the mode's; `worst` the query with the smallest off/mode ratio."""
-    medians = {mode: {m.query.id: m.median_ms for m in measurements if m.mode == mode} for mode in modes}
-    totals = {mode: sum(by_query.values()) for mode, by_query in medians.items()}
-    others = [mode for mode in modes if mode != OFF] if OFF in modes else []
+def _summary(result: Result) -> dict[str, Any]:
+    """Totals of medians; `speedup` is off's total over the mode's; `worst` the query with the smallest off/mode ratio.
+
+    `sign_test` has the p-value of each query against off, `faster` and `slower` how many of them are one or the other at the
+    level of `SIGNIFICANT`. Only queries that every mode finished count, so that totals are of the same queries.
+    """
+    modes = result.settings.modes
+    complete = {query_id: by_mode for query_id, by_mode in result.by_query.items() if set(by_mode) == set(modes)}
+    totals = {mode: sum(by_mode[mode].median_ms for by_mode in complete.values()) for mode in modes}
+    others = [mode for mode in modes if mode != OFF] if OFF in modes and complete else []
+    p_values = {mode: {q: sign_test(m[OFF].ms, m[mode].ms) for q, m in complete.items()} for mode in others}
     return {
         "total_ms": {mode: round(total, 3) for mode, total in totals.items()},
         "speedup": {mode: round(totals[OFF] / totals[mode], 3) for mode in others},
-        "worst": {mode: _worst(medians[OFF], medians[mode]) for mode in others},
-        "mismatches": sum(not measured.agrees for measured in measurements),
+        "worst": {mode: _worst(complete, mode) for mode in others},
+        "mismatches": len(result.mismatches),
+        "failures": len(result.failures),
+        "sign_test": {mode: {q: round(p, 4) for q, p in by_query.items()} for mode, by_query in p_values.items()},
+        "faster": {
+            mode: sum(p <= SIGNIFICANT and speedup(complete[q], mode) > 1 for q, p in ps.items()) for mode, ps in p_values.items()
+        },
+        "slower": {
+            mode: sum(p <= SIGNIFICANT and speedup(complete[q], mode) < 1 for q, p in ps.items()) for mode, ps in p_values.items()
+        },
     }
 
 
-def _worst(off_ms: Mapping[str, float], mode_ms: Mapping[str, float]) -> dict[str, Any]:
-    ratios = {query_id: ms / mode_ms[query_id] for query_id, ms in off_ms.items()}
-    worst = min(ratios, key=lambda query_id: ratios[query_id])
-    return {"id": worst, "ratio": round(ratios[worst], 3)}
+def speedup(by_mode: Mapping[str, Measurement], mode: str) -> float:
+    """Off's median over the mode's, of one query."""
+    return by_mode[OFF].median_ms / by_mode[mode].median_ms
+
+
+def _worst(complete: Mapping[str, Mapping[str, Measurement]], mode: str) -> dict[str, Any]:
+    worst = min(complete, key=lambda query_id: speedup(complete[query_id], mode))
+    return {"id": worst, "ratio": round(speedup(complete[worst], mode), 3)}
 
 
 def write_text_atomically(path: Path, text: str) -> None:

@@ -7,12 +7,32 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Protocol
 
-from rtfilter.bench.canonical import Row, result_sha256, same_result
+from rtfilter.bench.canonical import Row, result_sha256
+from rtfilter.bench.judge import answer_difference, difference
 from rtfilter.bench.modes import judge_of
+from rtfilter.bench.order_keys import without_limit
 from rtfilter.bench.suite import Query
+from rtfilter.errors import BenchError
+
+
+class QueryFailedError(BenchError):
+    """An engine could not run a query."""
+
+
+class QueryTimeoutError(QueryFailedError):
+    """A query ran longer than it was given."""
+
+
+def query_error(query: Query, mode: str, error: Exception, timeout_s: float | None) -> QueryFailedError:
+    """What an engine raises for an error of its own: the first line of it, or the limit when that ran out."""
+    if timeout_s is not None:
+        return QueryTimeoutError(f"query {query.id!r} took longer than {timeout_s:g} s in mode {mode!r}")
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return QueryFailedError(f"query {query.id!r} failed in mode {mode!r}: {reason}")
 
 
 @dataclass(frozen=True)
@@ -26,10 +46,15 @@ class Execution:
     packs_total: int | None = None
     packs_kept: int | None = None
     filters: Sequence[Mapping[str, Any]] = ()
+    columns: Sequence[str] = ()
 
 
 class Engine(Protocol):
-    """Runs a query in one mode; with `count_bytes` it may do so more slowly, for the sake of `bytes_read`."""
+    """Runs a query in one mode; with `count_bytes` it may do so more slowly, for the sake of `bytes_read`.
+
+    Raises:
+        QueryFailedError: it cannot; QueryTimeoutError when that was for want of time.
+    """
 
     def run(self, query: Query, count_bytes: bool = False) -> Execution: ...
 
@@ -51,17 +76,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All measured runs of one query in one mode. `agrees`: each gave the judge's result; `bytes_read`: None without warm-up."""
+    """All measured runs of one query in one mode. `last` comes without its rows; `bytes_read`: None without warm-up.
+
+    `difference` says what is wrong with the rows of one of the runs, and is None when all of them are right.
+    """
 
     query: Query
     mode: str
     ms: tuple[float, ...]
     rows: int
     result_sha256: str
-    agrees: bool
-    sample: tuple[Row, ...]
+    difference: str | None
     last: Execution
     bytes_read: int | None = None
+
+    @property
+    def agrees(self) -> bool:
+        return self.difference is None
 
     @property
     def median_ms(self) -> float:
@@ -71,6 +102,25 @@ class Measurement:
     def spread(self) -> float:
         """Slowest less fastest, over the median."""
         return (max(self.ms) - min(self.ms)) / self.median_ms if self.median_ms else 0.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A query that one mode could not run to its end."""
+
+    query_id: str
+    mode: str
+    reason: str
+    timed_out: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one query: a measurement for each mode that ran it, a failure for each that did not."""
+
+    query_id: str
+    measurements: tuple[Measurement, ...]
+    failures: tuple[Failure, ...]
 
 
 def steps(queries: Sequence[Query], modes: Sequence[str], runs: int, warmup: int) -> Iterator[Step]:
@@ -83,46 +133,68 @@ def steps(queries: Sequence[Query], modes: Sequence[str], runs: int, warmup: int
                     yield Step(query, mode, number, measured)
 
 
-def run_interleaved(
-    queries: Sequence[Query],
+def run_query(
+    query: Query,
     engines: Mapping[str, Engine],
     runs: int,
     warmup: int,
-    on_step: Callable[[Step, Execution], None] = lambda step, execution: None,
-) -> list[Measurement]:
-    """Runs everything; one measurement per query and mode, in that order."""
-    measurements: list[Measurement] = []
-    for query in queries:
-        by_mode: dict[str, list[Execution]] = {mode: [] for mode in engines}
-        bytes_by_mode: dict[str, int | None] = {}
-        for step in steps([query], tuple(engines), runs, warmup):
+    on_step: Callable[[Step, float | None], None] = lambda step, ms: None,
+) -> Outcome:
+    """Runs one query in every mode. A mode that fails once is left out of the query's further runs.
+
+    `on_step` hears of every step: its time in ms, or None when it failed or was left out.
+    """
+    executions: dict[str, list[Execution]] = {mode: [] for mode in engines}
+    bytes_read: dict[str, int | None] = {}
+    failures: dict[str, Failure] = {}
+    for step in steps([query], tuple(engines), runs, warmup):
+        if step.mode in failures:
+            on_step(step, None)
+            continue
+        try:
             execution = engines[step.mode].run(query, step.counts_bytes)
-            on_step(step, execution)
-            if step.counts_bytes:
-                bytes_by_mode[step.mode] = execution.bytes_read
-            if step.measured:
-                by_mode[step.mode].append(execution)
-        measurements += _measurements(query, by_mode, bytes_by_mode)
-    return measurements
+        except QueryFailedError as error:
+            failures[step.mode] = Failure(query.id, step.mode, str(error), isinstance(error, QueryTimeoutError))
+            on_step(step, None)
+            continue
+        on_step(step, execution.ms)
+        if step.counts_bytes:
+            bytes_read[step.mode] = execution.bytes_read
+        if step.measured:
+            executions[step.mode].append(execution)
+    finished = {mode: done for mode, done in executions.items() if mode not in failures}
+    measurements = tuple(_measurements(query, finished, bytes_read, engines)) if finished else ()
+    return Outcome(query.id, measurements, tuple(failures.values()))
 
 
 def _measurements(
-    query: Query, by_mode: Mapping[str, Sequence[Execution]], bytes_by_mode: Mapping[str, int | None]
+    query: Query, by_mode: Mapping[str, Sequence[Execution]], bytes_read: Mapping[str, int | None], engines: Mapping[str, Engine]
 ) -> Iterator[Measurement]:
-    expected = by_mode[judge_of(tuple(by_mode))][0].rows
-    expected_sha256 = result_sha256(expected)
+    judge = judge_of(tuple(by_mode))
+    judged = by_mode[judge][0]
+    expected_sha256 = result_sha256(judged.rows)
+
+    @cache
+    def all_expected() -> Sequence[Row]:
+        unlimited = replace(query, spark_sql=without_limit(query.spark_sql), duckdb_sql=without_limit(query.duckdb_sql))
+        return engines[judge].run(unlimited).rows
+
+    against_answer = None if query.answer is None else answer_difference(judged.rows, query.answer)
     for mode, executions in by_mode.items():
-        wrong = next((execution for execution in executions if not same_result(execution.rows, expected)), None)
-        shown = wrong or executions[-1]
+        odd, against_judge = executions[-1], None
+        for execution in executions:
+            against_judge = difference(query, execution.rows, judged.rows, judged.columns, all_expected)
+            if against_judge is not None:
+                odd = execution
+                break
         yield Measurement(
             query=query,
             mode=mode,
             ms=tuple(execution.ms for execution in executions),
-            rows=len(shown.rows),
-            # Results that agree within the tolerance of floats carry one digest: the judge's.
-            result_sha256=result_sha256(shown.rows) if wrong else expected_sha256,
-            agrees=wrong is None,
-            sample=tuple(shown.rows[:3]),
-            last=executions[-1],
-            bytes_read=bytes_by_mode.get(mode),
+            rows=len(odd.rows),
+            # Results that agree within the tolerance of floats, or but for ties, carry one digest: the judge's.
+            result_sha256=result_sha256(odd.rows) if against_judge else expected_sha256,
+            difference=against_judge or against_answer,
+            last=replace(executions[-1], rows=()),
+            bytes_read=bytes_read.get(mode),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rtfilter.bench.machine import memory_bytes
@@ -16,9 +17,13 @@ SHUFFLE_PARTITIONS = 8
 
 
 def start_session(
-    name: str, master: str = DEFAULT_MASTER, broadcast_threshold_bytes: int | None = None, driver_memory_gb: int | None = None
+    name: str,
+    master: str = DEFAULT_MASTER,
+    broadcast_threshold_bytes: int | None = None,
+    driver_memory_gb: int | None = None,
+    conf: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A session with rtfilter's jar and extension in it, the layer off, and Spark's log kept to errors.
+    """A session with rtfilter's jar and extension in it, the layer off, `conf` on top, and Spark's log kept to errors.
 
     Driver memory is half of the machine's and at most 8 GB, unless given here or in Spark's own SPARK_DRIVER_MEMORY.
     A benchmark must not depend on what else the user's Spark does, so the UI is off and shuffles have a fixed width.
@@ -45,6 +50,8 @@ def start_session(
         builder = builder.config("spark.driver.memory", f"{driver_memory_gb or default_driver_memory_gb()}g")
     if broadcast_threshold_bytes is not None:
         builder = builder.config("spark.sql.autoBroadcastJoinThreshold", str(broadcast_threshold_bytes))
+    for key, value in (conf or {}).items():
+        builder = builder.config(key, value)
     session: SparkSession = configure(builder).getOrCreate()
     return session
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rtfilter.bench.deadline import deadline
 from rtfilter.bench.modes import MODE_KEYS, RTFILTER, SPARK_CONF_BY_MODE
-from rtfilter.bench.run import Execution
+from rtfilter.bench.run import Execution, query_error
 from rtfilter.bench.suite import Query
-from rtfilter.errors import BenchError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,8 +30,9 @@ class SparkEngine:
 
     _run_numbers = itertools.count(1)
 
-    def __init__(self, spark: SparkSession, mode: str) -> None:
+    def __init__(self, spark: SparkSession, mode: str, timeout_s: float | None = None) -> None:
         self._spark = spark
+        self._timeout_s = timeout_s
         self._mode = mode
         self._reported_execution: int | None = None
 
@@ -42,22 +43,23 @@ class SparkEngine:
         bytes Spark does not see (it would count little more than the footers).
 
         Raises:
-            BenchError: Spark cannot run it in this mode.
+            QueryFailedError: Spark cannot run it in this mode; QueryTimeoutError: not in the time that it is given.
         """
         self._set_mode()
         self._set(VECTORED_IO, "false" if count_bytes else None)
         job_group = f"rtfilter-bench-{next(self._run_numbers)}"
-        self._spark.sparkContext.setJobGroup(job_group, f"{query.id} [{self._mode}]")
-        begin = time.perf_counter()
-        try:
-            frame = self._spark.sql(query.spark_sql)
-            rows = [tuple(row) for row in frame.collect()]
-            ms = (time.perf_counter() - begin) * 1000
-        except Exception as error:  # whatever Py4J or Spark raises, the run's name is what the reader needs first
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise BenchError(f"query {query.id!r} failed in mode {self._mode!r}: {reason}") from error
-        finally:
-            self._spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
+        context = self._spark.sparkContext
+        context.setJobGroup(job_group, f"{query.id} [{self._mode}]", interruptOnCancel=True)
+        with deadline(self._timeout_s, lambda: context.cancelJobGroup(job_group)) as limit:
+            begin = time.perf_counter()
+            try:
+                frame = self._spark.sql(query.spark_sql)
+                rows = [tuple(row) for row in frame.collect()]
+                ms = (time.perf_counter() - begin) * 1000
+            except Exception as error:  # whatever Py4J or Spark raises, the run's name is what the reader needs first
+                raise query_error(query, self._mode, error, self._timeout_s if limit.passed else None) from error
+            finally:
+                context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
         return self._counted(ms, rows, frame, job_group if count_bytes else None)
 
     def _set_mode(self) -> None:
@@ -85,6 +87,7 @@ class SparkEngine:
             packs_total=packs_total,
             packs_kept=packs_kept,
             filters=filters,
+            columns=frame.columns,
         )
 
     def _filters_of_this_run(self) -> list[dict[str, Any]]:

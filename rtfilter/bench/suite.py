@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
 from rtfilter.bench.cache import DataCache
 from rtfilter.errors import BenchError, did_you_mean
@@ -17,7 +18,10 @@ ENTRY_POINT_GROUP = "rtfilter.suites"
 
 @dataclass(frozen=True)
 class Query:
-    """One query in both dialects. `family` groups queries in charts; `selectivity` is the share of build rows that survive."""
+    """One query in both dialects. `family` groups queries in charts; `selectivity` is the share of build rows that survive,
+    `build_keys` the number of distinct keys of the build side, each where the suite sets it. `answer`: the published result, a
+    header line and `|` between values.
+    """
 
     id: str
     spark_sql: str
@@ -25,37 +29,70 @@ class Query:
     tables: tuple[str, ...]
     family: str = ""
     selectivity: float | None = None
+    build_keys: int | None = None
+    answer: str | None = None
 
 
 @dataclass(frozen=True)
 class DataRequest:
-    """What a suite is asked to make or find. `say` takes one short line whenever a new step begins."""
+    """What a suite is asked to make or find. `say` takes one short line whenever a new step begins.
+
+    `pack_rows` and `files` (of each large table) are None where the suite's own choice holds.
+    """
 
     sf: float
     zipf: float | None
     layout: str
     cache: DataCache
     say: Callable[[str], None]
+    pack_rows: int | None = None
+    files: int | None = None
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How skewed a generated column came out: at some ranks of its values, most frequent first, the share of the rows that has
+    the value, and the share that the law gives it."""
+
+    column: str
+    values: int
+    points: tuple[tuple[int, float, float], ...]
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> Distribution:
+        """From the form that a dataset's manifest keeps."""
+        points = tuple((int(rank), float(drawn), float(law)) for rank, drawn, law in entry["points"])
+        return cls(str(entry["column"]), int(entry["values"]), points)
 
 
 @dataclass(frozen=True)
 class SuiteData:
-    """A suite's tables (name to Parquet file or directory) and its queries, whose literals may depend on the data."""
+    """A suite's tables (name to Parquet file or directory) and its queries, whose literals may depend on the data.
+
+    `distributions` for the report, where the data is skewed.
+    """
 
     tables: Mapping[str, Path]
     queries: tuple[Query, ...]
+    distributions: tuple[Distribution, ...] = ()
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A named set of queries over generated data. `layouts` begins with the default one; ids are known before the data is."""
+    """A named set of queries over generated data. `layouts` begins with the default one; ids are known before the data is.
+
+    `default_zipf` is None where the data is not skewed. `spark_conf` is what the queries need in every Spark mode;
+    `broadcast_threshold_bytes` holds where the user gives none.
+    """
 
     name: str
     doc: str
     layouts: tuple[str, ...]
     query_ids: tuple[str, ...]
     prepare: Callable[[DataRequest], SuiteData]
-    takes_zipf: bool = False
+    default_zipf: float | None = None
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    broadcast_threshold_bytes: int | None = None
 
 
 def installed_suites() -> dict[str, EntryPoint]:

@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 
 from rtfilter.bench.modes import DUCKDB, OFF
-from rtfilter.bench.result import Result
+from rtfilter.bench.result import Result, speedup
 from rtfilter.bench.run import Measurement
 
 
@@ -27,13 +27,12 @@ def result_table(result: Result) -> Table:
     for mode in ratio_modes:
         table.add_column(f"off /\n{mode}", justify="right", no_wrap=True)
     table.add_column("packs\nread", justify="right", no_wrap=True)
-    by_query: dict[str, dict[str, Measurement]] = {}
-    for measured in result.measurements:
-        by_query.setdefault(measured.query.id, {})[measured.mode] = measured
-    for query_id, by_mode in by_query.items():
-        cells = [_time(by_mode[mode]) for mode in settings.modes]
-        ratios = [f"{by_mode[OFF].median_ms / by_mode[mode].median_ms:.2f}" for mode in ratio_modes]
+    for query_id, by_mode in result.by_query.items():
+        cells = [_time(by_mode[mode]) if mode in by_mode else "[red]failed[/red]" for mode in settings.modes]
+        ratios = [f"{speedup(by_mode, mode):.2f}" if {OFF, mode} <= set(by_mode) else "-" for mode in ratio_modes]
         table.add_row(query_id, *cells, *ratios, packs_text(by_mode))
+    for query_id in dict.fromkeys(failure.query_id for failure in result.failures if failure.query_id not in result.by_query):
+        table.add_row(query_id, *("[red]failed[/red]" for _ in settings.modes))
     return table
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtfilter.cli.bench_compare import compare
 from rtfilter.cli.failure import EXIT_RESULTS_DIFFER
 from rtfilter.cli.output import json_option, print_json
 from rtfilter.errors import BenchError
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
     from rtfilter.bench.result import Result
 
 
-@click.command(
-    epilog="Exit status: 0 all results equal; 1 a mode's result differs from the others; 2 arguments or data that cannot be used; "
-    "3 the machine lacks something, see `rtfilter doctor`."
+@click.group(
+    invoke_without_command=True,
+    epilog="Exit status: 0 all results equal; 1 a mode's result differs from the others, or a query failed; "
+    "2 arguments or data that cannot be used; "
+    "3 the machine lacks something, see `rtfilter doctor`.",
 )
-@click.option("--suite", "suite_name", required=True, help="Benchmark suite, such as imci-micro; an unknown name lists them all.")
+@click.option("--suite", "suite_name", help="Suite, such as imci-micro (an unknown name lists all), or the path of a suite.toml.")
 @click.option("--sf", type=float, default=1.0, show_default=True, help="Scale factor of the generated data (1: about 1 GB).")
 @click.option("--zipf", type=float, help="Skew of the data, for suites that have skewed data.")
 @click.option("--queries", default="", help="Comma-separated query ids or patterns, such as 'p=0.001,attr*'; all when left out.")
@@ -37,26 +41,18 @@ if TYPE_CHECKING:
     "thresholds 0), rtfilter, duckdb (the same query in DuckDB, also the judge of the results).",
 )
 @click.option("--layout", help="Order of the rows in the files; the suite's default when left out.")
+@click.option("--pack-rows", type=click.IntRange(min=1), help="Rows of a pack (row group).  [default: the suite's, mostly 65536]")
+@click.option("--files", type=click.IntRange(min=1), help="Files of each large table.  [default: the suite's]")
+@click.option(
+    "--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Limit of a single run."
+)
 @click.option("--data", help="Directory that keeps generated data.  [default: $RTFILTER_DATA, else ~/.cache/rtfilter/data]")
 @click.option("--out", type=click.Path(path_type=Path), default="out", show_default=True, help="For result.json and report.html.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master URL.")
 @click.option("--broadcast-threshold", type=int, metavar="BYTES", help="Spark's autoBroadcastJoinThreshold; -1: none.")
 @json_option
-def bench(
-    suite_name: str,
-    sf: float,
-    zipf: float | None,
-    queries: str,
-    runs: int,
-    warmup: int,
-    modes: str,
-    layout: str | None,
-    data: str | None,
-    out: Path,
-    master: str,
-    broadcast_threshold: int | None,
-    as_json: bool,
-) -> None:
+@click.pass_context
+def bench(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Measure what runtime filters do for a set of queries.
 
     Makes the suite's data when it is not there yet (from DuckDB's generators, nothing is downloaded), runs every query in
@@ -65,44 +61,76 @@ def bench(
     \b
     Example: the micro-benchmark, small
       rtfilter bench --suite imci-micro --sf 0.1 --runs 3
+
+    A run that was killed goes on where it was when it is started again with the same options.
     """
+    if ctx.invoked_subcommand is not None:
+        return
+    if options["suite_name"] is None:
+        raise click.UsageError("Missing option '--suite'.", ctx)
     from rtfilter.bench.benchmark import run_benchmark
     from rtfilter.bench.progress import BenchProgress
 
-    plan = _plan(suite_name, sf, zipf, layout, _names(modes), runs, warmup, _names(queries), data, out, master, broadcast_threshold)
+    plan = _plan(Options(**options))
     with BenchProgress() as progress:
         result = run_benchmark(plan, progress)
     _print(result, plan, as_json)
-    if result.mismatches:
+    if result.mismatches or result.failures:
         raise SystemExit(EXIT_RESULTS_DIFFER)
 
 
-def _plan(
-    suite_name: str,
-    sf: float,
-    zipf: float | None,
-    layout: str | None,
-    modes: tuple[str, ...],
-    runs: int,
-    warmup: int,
-    patterns: tuple[str, ...],
-    data: str | None,
-    out: Path,
-    master: str,
-    broadcast_threshold_bytes: int | None,
-) -> Plan:
+bench.add_command(compare)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command line as click gives them."""
+
+    suite_name: str
+    sf: float
+    zipf: float | None
+    queries: str
+    runs: int
+    warmup: int
+    modes: str
+    layout: str | None
+    pack_rows: int | None
+    files: int | None
+    data: str | None
+    out: Path
+    master: str
+    broadcast_threshold: int | None
+    timeout_s: float | None
+
+
+def _plan(options: Options) -> Plan:
     from rtfilter.bench.benchmark import Plan
     from rtfilter.bench.cache import data_directory
     from rtfilter.bench.modes import parse_modes
     from rtfilter.bench.result import Settings
     from rtfilter.bench.suite import choose_layout, load_suite, select_query_ids
+    from rtfilter.bench.suite_file import is_suite_file, read_suite
 
-    if not (math.isfinite(sf) and sf > 0):
-        raise BenchError(f"--sf is {sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
-    suite = load_suite(suite_name)
-    settings = Settings(suite.name, sf, zipf, choose_layout(suite, layout), parse_modes(modes), runs, warmup)
-    query_ids = select_query_ids(suite.query_ids, patterns)
-    return Plan(suite, settings, query_ids, data_directory(data), out.absolute(), master, broadcast_threshold_bytes)
+    if not (math.isfinite(options.sf) and options.sf > 0):
+        raise BenchError(f"--sf is {options.sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
+    name = options.suite_name
+    suite = read_suite(Path(name)) if is_suite_file(name) else load_suite(name)
+    given = options.broadcast_threshold
+    settings = Settings(
+        suite=suite.name,
+        sf=options.sf,
+        zipf=suite.default_zipf if options.zipf is None else options.zipf,
+        layout=choose_layout(suite, options.layout),
+        modes=parse_modes(_names(options.modes)),
+        runs=options.runs,
+        warmup=options.warmup,
+        pack_rows=options.pack_rows,
+        files=options.files,
+        timeout_s=options.timeout_s,
+        broadcast_threshold_bytes=suite.broadcast_threshold_bytes if given is None else given,
+    )
+    query_ids = select_query_ids(suite.query_ids, _names(options.queries))
+    return Plan(suite, settings, query_ids, data_directory(options.data), options.out.absolute(), options.master)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -112,7 +140,6 @@ def _names(text: str) -> tuple[str, ...]:
 def _print(result: Result, plan: Plan, as_json: bool) -> None:
     from rich.console import Console
 
-    from rtfilter.bench.modes import judge_of
     from rtfilter.bench.table import result_table, result_title
 
     if as_json:
@@ -124,12 +151,7 @@ def _print(result: Result, plan: Plan, as_json: bool) -> None:
         console.print(result_title(result), markup=False, highlight=False)
         console.print(table)
         console.print(f"{plan.out / 'report.html'}\n{plan.out / 'result.json'}", markup=False, highlight=False, soft_wrap=True)
-    judge = judge_of(result.settings.modes)
-    expected = {measured.query.id: measured.sample for measured in result.measurements if measured.mode == judge}
     for measured in result.mismatches:
-        found, wanted = _sample(measured.sample), _sample(expected[measured.query.id])
-        click.echo(f"rtfilter: {measured.query.id}: {measured.mode} gives {found}, {judge} gives {wanted}", err=True)
-
-
-def _sample(rows: tuple[tuple[object, ...], ...]) -> str:
-    return "; ".join(str(row) for row in rows) or "no row"
+        click.echo(f"rtfilter: {measured.query.id}: {measured.mode} {measured.difference}", err=True)
+    for failure in result.failures:
+        click.echo(f"rtfilter: {failure.reason}", err=True)

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from rtfilter.bench.progress import BenchProgress
+from rtfilter.bench.progress import BenchProgress, time_left
 
 
 def test_without_a_terminal_there_are_plain_lines_and_not_too_many() -> None:
@@ -20,3 +20,11 @@ def test_without_a_terminal_there_are_plain_lines_and_not_too_many() -> None:
     assert lines[0] == "starts Spark"
     assert lines[-1] == "100/100 p=0.1 [off] run 99: 5 ms"
     assert len(lines) < 10
+
+
+def test_the_time_left_follows_from_the_runs_that_are_done() -> None:
+    assert time_left(10, 90, 10.0) == "about 80 s left"
+    assert time_left(1, 100, 30.0) == "about 50 min left"
+    assert time_left(10, 1010, 100.0) == "about 2.8 h left"
+    assert time_left(99, 100, 1.0) == "about 1 s left"
+    assert time_left(0, 100, 1.0) == time_left(100, 100, 1.0) == ""

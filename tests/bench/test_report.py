@@ -10,7 +10,7 @@ import pytest
 
 from rtfilter.bench.html import render_report
 from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
-from rtfilter.bench.run import Execution, run_interleaved
+from rtfilter.bench.run import Execution, run_query
 from rtfilter.bench.suite import Query
 from rtfilter.errors import BenchError
 from tpcds.imci_micro import imci_queries
@@ -39,13 +39,25 @@ class Steady:
 
 def finished(modes: tuple[str, ...] = MODES, wrong: str = "", queries: tuple[Query, ...] = imci_queries(1000)) -> Result:
     engines = {mode: Steady(mode, wrong if mode == "rtfilter" else "") for mode in modes}
-    measured = run_interleaved(queries, engines, runs=2, warmup=1)
+    measured = [entry for query in queries for entry in run_query(query, engines, runs=2, warmup=1).measurements]
     return Result(Settings("imci-micro", 1.0, None, "clustered", modes, 2, 1), MACHINE, tuple(measured))
 
 
-def test_result_has_exactly_the_contracts_fields() -> None:
+def test_result_has_the_contracts_fields_and_behind_them_failures_and_options() -> None:
     content = json.loads(as_json(finished().to_dict()))
-    assert list(content) == ["suite", "sf", "zipf", "layout", "modes", "runs", "machine", "queries", "summary"]
+    assert list(content) == [
+        "suite",
+        "sf",
+        "zipf",
+        "layout",
+        "modes",
+        "runs",
+        "machine",
+        "queries",
+        "summary",
+        "failures",
+        "options",
+    ]
     assert list(content["machine"]) == ["cpus", "memory_gb", "spark", "java", "rtfilter"]
     entry = next(entry for entry in content["queries"] if (entry["id"], entry["mode"]) == ("p=0.001", "rtfilter"))
     digest = entry.pop("result_sha256")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rtfilter.bench.modes import SPARK_CONF_BY_MODE, judge_of, parse_modes
-from rtfilter.bench.run import Execution, Step, run_interleaved, steps
+from rtfilter.bench.run import Execution, Step, run_query, steps
 from rtfilter.bench.spark_engine import packs_read
 from rtfilter.bench.suite import Query
 from rtfilter.errors import BenchError
@@ -35,7 +35,7 @@ def test_warm_up_comes_first_for_each_query_and_is_not_measured() -> None:
     assert done == [Step(q, "off", n, m) for q in (ONE, TWO) for n, m in ((0, False), (0, True), (1, True))]
     calls: list[tuple[str, str]] = []
     engine = Recorder("off", calls, [99.0, 1.0, 3.0, 2.0], [[(1,)]] * 4)
-    (measured,) = run_interleaved([ONE], {"off": engine}, runs=3, warmup=1)
+    (measured,) = run_query(ONE, {"off": engine}, runs=3, warmup=1).measurements
     assert measured.ms == (1.0, 3.0, 2.0)
     assert (measured.median_ms, measured.spread) == (2.0, 1.0)
     assert len(calls) == 4 and measured.bytes_read == 7
@@ -43,7 +43,7 @@ def test_warm_up_comes_first_for_each_query_and_is_not_measured() -> None:
 
 def test_bytes_are_not_counted_in_measured_runs() -> None:
     calls: list[tuple[str, str]] = []
-    (measured,) = run_interleaved([ONE], {"off": Recorder("off", calls, [1.0], [[(1,)]])}, runs=1, warmup=0)
+    (measured,) = run_query(ONE, {"off": Recorder("off", calls, [1.0], [[(1,)]])}, runs=1, warmup=0).measurements
     assert measured.bytes_read is None
 
 
@@ -54,10 +54,10 @@ def test_one_wrong_run_is_a_mismatch_with_the_judge() -> None:
         "rtfilter": Recorder("rtfilter", calls, [1.0, 1.0], [[(7,)], [(8,)]]),
         "duckdb": Recorder("duckdb", calls, [1.0, 1.0], [[(7,)], [(7,)]]),
     }
-    by_mode = {measured.mode: measured for measured in run_interleaved([ONE], engines, runs=2, warmup=0)}
+    by_mode = {measured.mode: measured for measured in run_query(ONE, engines, runs=2, warmup=0).measurements}
     assert {mode: measured.agrees for mode, measured in by_mode.items()} == {"off": True, "rtfilter": False, "duckdb": True}
     assert by_mode["off"].result_sha256 == by_mode["duckdb"].result_sha256 != by_mode["rtfilter"].result_sha256
-    assert by_mode["rtfilter"].sample == ((8,),)
+    assert by_mode["rtfilter"].difference == "gives 1 rows: (8,), expected 1 rows: (7,)"
 
 
 def test_floats_that_agree_within_tolerance_carry_the_judges_digest() -> None:
@@ -66,7 +66,7 @@ def test_floats_that_agree_within_tolerance_carry_the_judges_digest() -> None:
         "off": Recorder("off", calls, [1.0], [[(1.0000000004999999,)]]),
         "duckdb": Recorder("duckdb", calls, [1.0], [[(1.0000000005000001,)]]),
     }
-    off, duckdb = run_interleaved([ONE], engines, runs=1, warmup=0)
+    off, duckdb = run_query(ONE, engines, runs=1, warmup=0).measurements
     assert off.agrees and off.result_sha256 == duckdb.result_sha256
 
 

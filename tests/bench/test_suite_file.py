@@ -1,0 +1,94 @@
+"""A suite of one's own out of a suite.toml."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("duckdb")
+
+from rtfilter.bench.cache import DataCache
+from rtfilter.bench.suite import DataRequest
+from rtfilter.bench.suite_file import read_suite
+from rtfilter.cli import main
+from rtfilter.errors import BenchError
+
+NO_REQUEST = DataRequest(1.0, None, "as it is", DataCache(Path()), lambda step: None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two tables, one of them a directory, and three queries."""
+    shop = tmp_path / "shop"
+    (shop / "data/sales").mkdir(parents=True)
+    (shop / "queries").mkdir()
+    pq.write_table(pa.table({"item": [1, 2, 2], "price": [5, 6, 7]}), shop / "data/sales/part-0.parquet")
+    pq.write_table(pa.table({"item": [1, 2], "name": ["a", "b"]}), shop / "data/item.parquet")
+    (shop / "queries/q10.sql").write_text("SELECT count(*) FROM sales;\n")
+    (shop / "queries/q2.sql").write_text("SELECT name, sum(price) FROM sales JOIN item USING (item) GROUP BY name")
+    (shop / "suite.toml").write_text('[tables]\nsales = "data/sales"\nitem = "data/item.parquet"\n')
+    return shop
+
+
+def test_queries_are_the_files_in_the_order_of_their_numbers(folder: Path) -> None:
+    suite = read_suite(folder / "suite.toml")
+    assert (suite.name, suite.query_ids, suite.layouts) == ("shop", ("q2", "q10"), ("as it is",))
+    assert suite.broadcast_threshold_bytes is None and suite.default_zipf is None
+
+
+def test_a_suite_runs_from_its_path(folder: Path, tmp_path: Path) -> None:
+    arguments = ["bench", "--suite", folder / "suite.toml", "--runs", 1, "--modes", "duckdb", "--out", tmp_path / "out"]
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, done.output
+    content = json.loads((tmp_path / "out/result.json").read_text())
+    assert content["suite"] == "shop" and [(entry["id"], entry["rows"]) for entry in content["queries"]] == [("q2", 2), ("q10", 1)]
+
+
+def test_duckdb_may_have_texts_of_its_own(folder: Path) -> None:
+    (folder / "duckdb").mkdir()
+    (folder / "duckdb/q10.sql").write_text("SELECT 3")
+    file = folder / "suite.toml"
+    file.write_text(
+        'duckdb_queries = "duckdb"\nbroadcast_threshold_bytes = -1\n' + file.read_text() + '[spark_conf]\n"a.b" = "1"\n'
+    )
+    suite = read_suite(file)
+    queries = {query.id: query for query in suite.prepare(NO_REQUEST).queries}
+    assert (queries["q10"].spark_sql, queries["q10"].duckdb_sql) == ("SELECT count(*) FROM sales", "SELECT 3")
+    assert queries["q2"].duckdb_sql == queries["q2"].spark_sql and queries["q2"].tables == ("sales", "item")
+    assert suite.broadcast_threshold_bytes == -1 and suite.spark_conf == {"a.b": "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("tabels = 1", "Did you mean 'tables'"),
+        ("name = 3", "name is 3; it must be a text"),
+        ("tables = [", "is no TOML"),
+        ("name = 'x'", "has no table"),
+        ("[tables]\nsales = 'nowhere'", "table 'sales': there is no"),
+        ("[tables]\nsales = 1", "it must be a table of texts"),
+        ("queries = 'data'\n[tables]\nsales = 'data/sales'", "no \\*.sql in"),
+        ("queries = 'none'\n[tables]\nsales = 'data/sales'", "queries: there is no"),
+        ("broadcast_threshold_bytes = true", "it must be a whole number"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_a_sentence(folder: Path, text: str, says: str) -> None:
+    (folder / "suite.toml").write_text(text)
+    with pytest.raises(BenchError, match=says):
+        read_suite(folder / "suite.toml")
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="cannot be read"):
+        read_suite(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("option", ["--pack-rows", "--files", "--zipf"])
+def test_options_that_shape_data_do_not_apply(folder: Path, tmp_path: Path, option: str) -> None:
+    arguments = ["bench", "--suite", folder / "suite.toml", "--modes", "duckdb", "--out", tmp_path / "out", option, "1"]
+    assert CliRunner().invoke(main, [str(argument) for argument in arguments]).exit_code == 2

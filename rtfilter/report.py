@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -151,12 +151,7 @@ def report_from_record(record: Json) -> Report:
     plan that never came to a fill counts as skipped.
     """
     decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
-    outcomes = _fill_outcomes(fills)
-    for counts in record.get("row_filters") or ():
-        if str(counts.get("filter")) in outcomes:
-            # A stage that is planned twice and run once has counts in one of its copies only.
-            outcome = outcomes[str(counts["filter"])]
-            outcome["rows_dropped"] = max(int(outcome.get("rows_dropped") or 0), int(counts.get("rows_dropped") or 0))
+    outcomes = _fill_outcomes(fills, _rows_dropped(record.get("row_filters") or ()))
     filters = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
     execution = record.get("execution")
     return Report(
@@ -180,10 +175,24 @@ def _unassigned_error(decisions: list[Json], fills: list[Json]) -> str | None:
     return next(reversed(_errors(nameless)), None)
 
 
-def _fill_outcomes(fills: list[Json]) -> dict[str, Json]:
-    """By placeholder id: what the latest fill said, with that fill's time and error added."""
+def _rows_dropped(row_filters: Iterable[Json]) -> dict[str, int]:
+    """By placeholder id. A stage that was planned twice and ran once has counts in one of its copies only."""
+    dropped: dict[str, int] = {}
+    for counts in row_filters:
+        name = str(counts.get("filter"))
+        dropped[name] = max(dropped.get(name, 0), int(counts.get("rows_dropped") or 0))
+    return dropped
+
+
+def _fill_outcomes(fills: list[Json], dropped: Mapping[str, int]) -> dict[str, Json]:
+    """By placeholder id: what the latest fill said, with that fill's time and error and the rows that its row test dropped added."""
     return {
-        str(item["id"]): {**item, "fill_ms": fill.get("ms"), **_failure(fill.get("error"))}
+        str(item["id"]): {
+            **item,
+            "fill_ms": fill.get("ms"),
+            "rows_dropped": dropped.get(str(item["id"])),
+            **_failure(fill.get("error")),
+        }
         for fill in fills
         for item in fill.get("filters") or ()
     }

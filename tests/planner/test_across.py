@@ -144,6 +144,13 @@ def alias_of(id: int) -> Raw:
     return {"kind": "alias", "id": id, "name": "b", "type": "int", "child": computed("(b + 1)", refs=[id])}
 
 
+def test_what_is_not_worth_it_there_leaves_no_trace_either() -> None:
+    tiny = scan("tiny", column(21, "b"), column(22, "more"), bytes=10)
+    root = join(below(two=tiny), broadcast(SMALL), [attr(1)], [attr(31, "k")])
+    assert [each for each in reasons(root) if each.endswith("small.k")] == ["one.a <- small.k"]
+    assert "tiny.b <- small.k" in reasons(root, cost="always")
+
+
 def test_what_can_fail_in_the_join_stops_both() -> None:
     failing = computed("1 / more > 0", "boolean", [2], may_raise=True)
     root = join(below(condition=failing), broadcast(SMALL), [attr(1)], [attr(31, "k")])

@@ -27,7 +27,7 @@ PUSH_SET, PUSH_RANGE, PUSH_NONE = "set", "range", "none"
 
 # Reading a pack's dictionary costs a read, and a test per entry: not worth it for more keys than this.
 MOST_KEYS_FOR_DICTIONARY = 64
-# A row test that passes more than this costs more than what it saves further up.
+# A row test that passes more than this is taken to cost more than it saves further up; chosen, not measured.
 MOST_ROWS_PASSED = 0.9
 
 

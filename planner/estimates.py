@@ -15,7 +15,7 @@ from planner.nodes import LEFT, RIGHT, Aggregate, Filter, Join, Plan, QueryStage
 
 # The share of rows that a conjunct of each kind keeps.
 CONJUNCT_KEEPS = {"eq": 0.05, "in": 0.1, "range": 0.33, "prefix": 0.1, "null": 0.1, "not_null": 1.0, "other": 0.5}
-# Bytes that one value takes in a Parquet file, compressed: what TPC-H and TPC-DS tables take, rounded.
+# Bytes that one value takes in a compressed Parquet file: a guess, like the shares above.
 BYTES_PER_VALUE = 2.5
 # Nothing is estimated smaller than this share of it, however many conjuncts a query has.
 LEAST_SHARE = 1e-6

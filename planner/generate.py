@@ -63,13 +63,18 @@ def _open_joins(plan: Plan) -> Iterator[Join]:
 
 
 def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> list[Entry]:
-    """The entries, those that are not placed with their reason."""
+    """The entries, those that are not placed with their reason.
+
+    What came over the equality of another join and is not placed is left out: the key has its own candidate, and where many joins
+    share one key there are many such ways.
+    """
     proposals = [(number, entry.proposal) for number, entry in enumerate(entries) if entry.proposal is not None]
     refused = refuse_proposals(estimates, settings, [proposal for _, proposal in proposals])
     reasons = {number: refused[at] for at, (number, _) in enumerate(proposals) if at in refused}
     return [
         entry if number not in reasons else replace(entry, proposal=None, refusal=reasons[number])
         for number, entry in enumerate(entries)
+        if number not in reasons or (entry.proposal is not None and not entry.proposal.across)
     ]
 
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from planner import columns
 from planner.columns import KeyColumn, column_text
+from planner.equalities import are_equal, equal_columns
 from planner.expressions import Attribute, Expression, innermost
 from planner.legality import join_type_name, passes_key_down, reaches_across
 from planner.nodes import (
@@ -211,7 +212,7 @@ def _past_node(trace: _Trace, node: _InnerNode, way: _Way) -> _Way:
 
 
 def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[_Step]:
-    """Down the side that the column is of, and across the equality if it is a key."""
+    """Down the side that the column is of, and across the equality if it is a key or equal to one in all rows of that side."""
     side = _side_of(plan, join, wanted)
     if isinstance(side, Refusal):
         return [(join.id, side, way)]
@@ -219,10 +220,11 @@ def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[
     if not reaches_across(join.join_type, side, join.null_aware):
         return steps
     other = other_side(side)
+    equalities = equal_columns(plan, join.child_of(side))
     for mine, theirs in zip(join.keys_of(side), join.keys_of(other), strict=True):
         # The plain look first: hardly ever is it this key.
         inner = innermost(mine)
-        if not isinstance(inner, Attribute) or inner.id != wanted.id:
+        if not isinstance(inner, Attribute) or not are_equal(equalities, inner.id, wanted.id):
             continue
         here, there = columns.plain_column(mine), columns.plain_column(theirs)
         if isinstance(here, KeyColumn) and isinstance(there, KeyColumn) and not here.keep_nulls and not there.keep_nulls:

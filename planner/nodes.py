@@ -218,17 +218,23 @@ class Plan:
     # ends[i]: the number after the last node below i; parents[0] is -1.
     ends: tuple[int, ...]
     parents: tuple[int, ...]
+    # By node: which columns are equal in all its rows; planner/equalities.py fills it.
+    equalities: dict[int, Mapping[int, int]] = field(default_factory=dict, compare=False, repr=False)
     _outputs: dict[int, frozenset[int]] = field(default_factory=dict, compare=False, repr=False)
     _named: dict[int, Mapping[int, Attribute | Alias]] = field(default_factory=dict, compare=False, repr=False)
     _steady: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
     _raising: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
 
-    def has_output(self, node: int, id: int) -> bool:
-        """Whether a node hands on a column of this id."""
+    def output_ids(self, node: int) -> frozenset[int]:
+        """The ids of the columns that a node hands on."""
         output = self._outputs.get(node)
         if output is None:
             output = self._outputs[node] = frozenset(self.nodes[node].output)
-        return id in output
+        return output
+
+    def has_output(self, node: int, id: int) -> bool:
+        """Whether a node hands on a column of this id."""
+        return id in self.output_ids(node)
 
     def named(self, node: Project | Aggregate) -> Mapping[int, Attribute | Alias]:
         """What a projection or an aggregate puts out, by id."""

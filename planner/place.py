@@ -63,8 +63,11 @@ def _refuse_gate(estimates: Estimates, settings: PlanSettings, waits: Waits, pro
     assert isinstance(scan, Scan)
     size = estimates.size_of(proposal.source)
     if not settings.always and not may_wait_for(size, scan):
-        sizes = f"{_text(None if size is None else size.bytes)} to {_text(scan.bytes)} of {scan.table}"
-        return Refusal(BUILD_NOT_SMALLER, f"The build side is estimated too large to wait for: {sizes}.")
+        estimated = _text(None if size is None else size.bytes)
+        return Refusal(
+            BUILD_NOT_SMALLER,
+            f"The build side is estimated at {estimated}: not a third, at most, of {scan.table} with {_text(scan.bytes)}.",
+        )
     return NO_CIRCLE if waits.would_close_a_circle(proposal.scan, proposal.source) else None
 
 

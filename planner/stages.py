@@ -12,7 +12,6 @@ from planner.nodes import (
     BROADCAST,
     BROADCAST_EXCHANGE,
     REUSED_EXCHANGE,
-    SHUFFLE_EXCHANGE,
     Exchange,
     Join,
     Plan,
@@ -136,8 +135,3 @@ class Waits:
 
 def unit_named(node: Exchange | QueryStage) -> Unit:
     return node.id if node.same is None else ("same", node.same)
-
-
-def open_shuffle_or_broadcast(node: PlanNode) -> bool:
-    """Whether a node is an exchange that has not become a stage."""
-    return isinstance(node, Exchange) and node.kind in (SHUFFLE_EXCHANGE, BROADCAST_EXCHANGE)

@@ -77,6 +77,36 @@ def test_over_several_joins() -> None:
     assert filtered_by_small(chain, key=21) == ["two.b", "one.a", "three.c"]
 
 
+def test_over_a_column_that_a_join_below_made_equal() -> None:
+    # The small table filters a; the upper join is on b, which equals a in every row of the lower one.
+    third = scan("three", column(41, "c"), bytes=10**9)
+    for low in (below(), where(below()), project(below(), attr(1), attr(21)), exchange(below())):
+        upper = join(low, broadcast(third), [attr(21)], [attr(41)])
+        assert filtered_by_small(upper) == ["one.a", "two.b", "three.c"]
+
+
+def test_over_a_column_that_was_given_another_name() -> None:
+    third = scan("three", column(41, "c"), bytes=10**9)
+    renamed = project(below(), attr(1), {"kind": "alias", "id": 61, "name": "x", "type": "int", "child": attr(21)})
+    assert filtered_by_small(join(renamed, broadcast(third), [attr(61)], [attr(41)])) == ["one.a", "two.b", "three.c"]
+
+
+@pytest.mark.parametrize("join_type", ["LeftOuter", "FullOuter", "RightOuter"])
+def test_not_over_a_column_that_is_equal_in_some_rows_only(join_type: str) -> None:
+    third = scan("three", column(41, "c"), bytes=10**9)
+    upper = join(below(join_type), broadcast(third), [attr(21)], [attr(41)])
+    assert "three.c" not in filtered_by_small(upper)
+
+
+def test_not_over_a_column_that_a_union_or_a_computation_has_touched() -> None:
+    third = scan("three", column(41, "c"), bytes=10**9)
+    computed_again = project(
+        below(), attr(1), {"kind": "alias", "id": 61, "name": "x", "type": "int", "child": computed("(b + 1)", refs=[21])}
+    )
+    for low, key in ((union([1, 2, 21, 22], below(), below()), 21), (computed_again, 61)):
+        assert "three.c" not in filtered_by_small(join(low, broadcast(third), [attr(key)], [attr(41)]))
+
+
 def test_over_widening_casts_on_both_keys() -> None:
     wide = scan("two", column(21, "b", "bigint"), bytes=10**9)
     joined = merged(ONE, wide, [cast("bigint", attr(1))], [attr(21, type="bigint")])
@@ -112,6 +142,13 @@ def stage_of(child: Raw) -> Raw:
 
 def alias_of(id: int) -> Raw:
     return {"kind": "alias", "id": id, "name": "b", "type": "int", "child": computed("(b + 1)", refs=[id])}
+
+
+def test_what_is_not_worth_it_there_leaves_no_trace_either() -> None:
+    tiny = scan("tiny", column(21, "b"), column(22, "more"), bytes=10)
+    root = join(below(two=tiny), broadcast(SMALL), [attr(1)], [attr(31, "k")])
+    assert [each for each in reasons(root) if each.endswith("small.k")] == ["one.a <- small.k"]
+    assert "tiny.b <- small.k" in reasons(root, cost="always")
 
 
 def test_what_can_fail_in_the_join_stops_both() -> None:

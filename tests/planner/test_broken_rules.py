@@ -1,0 +1,63 @@
+"""Rules of the planner, each broken in one way: the random plans must show it, or they prove nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from planner import columns, legality, lineage, place
+from planner.columns import KeyColumn
+from planner.expressions import CoalesceDefault, Expression
+from planner.nodes import Plan, Window
+from planner.propose import Proposal
+from planner.reasons import Refusal
+from tests.planner.random_plans import random_plan
+from tests.planner.test_random_plans import check
+
+MOST_PLANS = 4_000
+
+_plain_column = columns.plain_column
+
+
+def _dropping_nulls(key: Expression) -> KeyColumn | Refusal:
+    return _plain_column(key.child if isinstance(key, CoalesceDefault) else key)
+
+
+def _any_partition(_node: Window, wanted: KeyColumn) -> KeyColumn | Refusal:
+    return wanted
+
+
+def _everywhere(_plan: Plan, _proposals: dict[int, Proposal]) -> set[int]:
+    return set()
+
+
+def _null_aware_or_not(join_type: str, side: str, null_aware: bool) -> bool:
+    return legality.passes_key_down(join_type, side)
+
+
+def _both_sides(join_type: str) -> Callable[[], Any]:
+    return lambda: mock.patch.dict(legality._FILTERABLE, {join_type: ("left", "right")})
+
+
+BROKEN: dict[str, Callable[[], Any]] = {
+    "a left outer join loses rows of its left side": _both_sides("LeftOuter"),
+    "a right outer join loses rows of its right side": _both_sides("RightOuter"),
+    "an anti join loses rows without a partner": _both_sides("LeftAnti"),
+    "an existence join loses rows": _both_sides("ExistenceJoin"),
+    "a full outer join below lets a filter pass": lambda: mock.patch.dict(legality._PASSES_KEY, FullOuter=("left", "right")),
+    "a null-aware anti join below does not see every row": lambda: mock.patch.object(lineage, "reaches_across", _null_aware_or_not),
+    "<=> is taken for =": lambda: mock.patch.object(columns, "plain_column", _dropping_nulls),
+    "a window sees a part of its partition": lambda: mock.patch.object(columns, "_partition_column", _any_partition),
+    "one of two equal exchanges is filtered": lambda: mock.patch.object(place, "not_on_every_copy", _everywhere),
+}
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_a_broken_rule_is_found(rule: str) -> None:
+    with BROKEN[rule](), pytest.raises(AssertionError):
+        for seed in range(MOST_PLANS):
+            check(random_plan(random.Random(seed), 3), "always")

@@ -185,7 +185,7 @@ def _rows_dropped(row_filters: Iterable[Json]) -> dict[str, int]:
 
 
 def _fill_outcomes(fills: list[Json], dropped: Mapping[str, int]) -> dict[str, Json]:
-    """By placeholder id: what the latest fill said, with that fill's time and error and the rows that its row test dropped added."""
+    """By placeholder id: what the latest fill said; its time and error and the rows that the row test dropped are added."""
     return {
         str(item["id"]): {
             **item,
@@ -244,8 +244,6 @@ def _entry(name: str, known: Json) -> FilterReport:
     numbers = ("keys", "build_rows", "fill_ms", *packs, "estimated_gain_ms")
     values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}
     values.update({key: known.get(key) for key in numbers})
-    # A candidate's `keys` are positions; the number of keys comes with the fill.
-    values["keys"] = values["keys"] if isinstance(values["keys"], int) else None
     return FilterReport(id=name, kind=known.get("kind"), gate=known.get("gate") is True, rows_tested=known.get("rows"), **values)
 
 

@@ -119,11 +119,18 @@ def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFi
         packs_rejected=0 if known is None else known.packs_rejected,
         rows_total=verdict.rows_total,
         rows_rejected=0 if known is None else known.rows_rejected,
-        value_span=None if known is None else known.value_span,
+        value_span=known.value_span if known is not None and _counts_values(asked) else None,
         files_unknown=verdict.files_unknown,
     )
 
 
+def _counts_values(asked: Message) -> bool:
+    """Whether a difference of two keys is a number of values: not so for sortable doubles."""
+    return asked["types"][0] not in ("float", "double")
+
+
 def _ends(asked: Message) -> tuple[int | None, int | None]:
+    if not _counts_values(asked):
+        return None, None
     low, high = asked.get("min"), asked.get("max")
     return (None if low is None else int(low)), (None if high is None else int(high))

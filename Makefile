@@ -26,7 +26,7 @@ JAR ?= dist/rtfilter-spark.jar
 .PHONY: help
 help: ## this list
 	@echo "usage: make TARGET [VARIABLE=value ...]"
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 14
 	@echo
 	@echo "Needs Python 3.11+ (PYTHON=$(PYTHON)) and Java 17+ (JAVA_HOME or PATH); everything else goes into $(VENV)."
 
@@ -40,6 +40,11 @@ demo: $(VENV)/.with-bench ## run the micro-benchmark small on generated data, pr
 test: $(VENV)/.with-dev lint ## lint, types and all tests; PYTEST_ARGS="tests/report -k html" runs a part of the tests
 	@.ci/need java
 	$(BIN)/python tests/run_all.py $(PYTEST_ARGS)
+
+.PHONY: bench-smoke
+bench-smoke: $(VENV)/.with-dev ## a few queries of every suite in every mode at scale factor 0.01; a part of `make test`
+	@.ci/need java
+	$(BIN)/pytest tests/spark/suites $(PYTEST_ARGS)
 
 .PHONY: fuzz
 fuzz: $(VENV)/.with-dev ## generated queries with the layer on, off and in DuckDB: N=1000 cases from SEED=1 on

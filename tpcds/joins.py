@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rtfilter.bench.layout import CLUSTERED, NATURAL, PARTITIONED, SHUFFLED, laid_out, sources
+from rtfilter.bench.layout import CLUSTERED, NATURAL, PARTITIONED, SHUFFLED, laid_out_tables
 from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
 from tpcds.data import tpcds_tables
 from tpcds.schema import DATE_KEYS
 
-TABLES = ("customer", "date_dim", "item", "store_returns", "store_sales")
 BORN = "c_birth_year = 1980 AND c_birth_month = 5"
 
 CUSTOMER = f"""
@@ -39,10 +38,11 @@ QUERIES = (
 
 
 def prepare(request: DataRequest) -> SuiteData:
-    """Finds or makes TPC-DS, and lays its five tables out."""
+    """Finds or makes TPC-DS, and lays the tables of the queries out."""
     # All tables are made and kept: the suite tpcds finds them then, and dsdgen makes every one of them anyway.
     generated = tpcds_tables(request.cache, request.sf, (), request.say)
-    return SuiteData({source.table: laid_out(request, source) for source in sources(generated, TABLES, DATE_KEYS)}, QUERIES)
+    queries = request.wanted(QUERIES)
+    return SuiteData(laid_out_tables(request, generated, queries, DATE_KEYS), queries)
 
 
 SUITE = Suite(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rtfilter.bench.duckgen import TPCDS, generator_queries
-from rtfilter.bench.layout import CLUSTERED, NATURAL, PARTITIONED, SHUFFLED, laid_out, sources
+from rtfilter.bench.layout import CLUSTERED, NATURAL, PARTITIONED, SHUFFLED, laid_out_tables
 from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
 from tpcds.data import tpcds_tables
 from tpcds.schema import DATE_KEYS, TABLES
@@ -18,8 +18,8 @@ SPARK_CONF = {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.doubleQuotedIden
 def prepare(request: DataRequest) -> SuiteData:
     """dsdgen's tables in the asked layout, and the extension's queries."""
     generated = tpcds_tables(request.cache, request.sf, (), request.say)
-    tables = {source.table: laid_out(request, source) for source in sources(generated, TABLES, DATE_KEYS)}
-    return SuiteData(tables, tpcds_queries())
+    queries = request.wanted(tpcds_queries())
+    return SuiteData(laid_out_tables(request, generated, queries, DATE_KEYS), queries)
 
 
 def tpcds_queries() -> tuple[Query, ...]:

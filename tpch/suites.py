@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from rtfilter.bench.duckgen import TPCH, generator_queries, tpch_answers
-from rtfilter.bench.layout import CLUSTERED, NATURAL, SHUFFLED, laid_out, sources
+from rtfilter.bench.layout import CLUSTERED, NATURAL, SHUFFLED, laid_out_tables
 from rtfilter.bench.suite import DataRequest, Distribution, Query, Suite, SuiteData
 from tpch.better import BETTER
 from tpch.data import skewed_tables, tpch_tables
@@ -23,17 +23,17 @@ FRACTION_AT_SF1 = "0.0001000000"
 def prepare_uniform(request: DataRequest) -> SuiteData:
     """dbgen's tables, and its published answers where there are some for this scale."""
     tables = tpch_tables(request.cache, request.sf, (), request.say)
-    laid = {source.table: laid_out(request, source) for source in sources(tables, TABLES, DATE_KEYS)}
-    return SuiteData(laid, tpch_queries(request.sf, tpch_answers(request.sf)))
+    queries = request.wanted(tpch_queries(request.sf, tpch_answers(request.sf)))
+    return SuiteData(laid_out_tables(request, tables, queries, DATE_KEYS), queries)
 
 
 def prepare_skewed(request: DataRequest) -> SuiteData:
     """The same tables with values drawn from a Zipf law."""
     zipf = DEFAULT_ZIPF if request.zipf is None else request.zipf
     tables = skewed_tables(request.cache, request.sf, zipf, request.say)
-    laid = {source.table: laid_out(request, source) for source in sources(tables, TABLES, DATE_KEYS)}
+    queries = request.wanted(tpch_queries(request.sf))
     distributions = tuple(Distribution.from_dict(entry) for entry in tables.manifest.get("distributions", ()))
-    return SuiteData(laid, tpch_queries(request.sf), distributions)
+    return SuiteData(laid_out_tables(request, tables, queries, DATE_KEYS), queries, distributions)
 
 
 def tpch_queries(sf: float, answers: Mapping[int, str] | None = None) -> tuple[Query, ...]:
@@ -46,7 +46,7 @@ def tpch_queries(sf: float, answers: Mapping[int, str] | None = None) -> tuple[Q
 
 
 def _query(query_id: str, spark_sql: str, duckdb_sql: str, answer: str | None) -> Query:
-    return Query(query_id, spark_sql, duckdb_sql, tables_in(spark_sql), family=_family(query_id), answer=answer)
+    return Query(query_id, spark_sql, duckdb_sql, tables_in(f"{spark_sql} {duckdb_sql}"), family=_family(query_id), answer=answer)
 
 
 def _family(query_id: str) -> str:

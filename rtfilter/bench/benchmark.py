@@ -55,7 +55,14 @@ def run_benchmark(plan: Plan, progress: BenchProgress) -> Result:
     """
     settings = plan.settings
     request = DataRequest(
-        settings.sf, settings.zipf, settings.layout, DataCache(plan.data), progress.say, settings.pack_rows, settings.files
+        sf=settings.sf,
+        zipf=settings.zipf,
+        layout=settings.layout,
+        cache=DataCache(plan.data),
+        say=progress.say,
+        pack_rows=settings.pack_rows,
+        files=settings.files,
+        query_ids=plan.query_ids,
     )
     require_writable(plan.out)
     data = plan.suite.prepare(request)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rtfilter.bench.cache import Dataset, Manifest
 from rtfilter.bench.duckgen import connection, quoted
-from rtfilter.bench.layout import CLUSTERED, NATURAL, SHUFFLED, TableSource, laid_out
+from rtfilter.bench.layout import CLUSTERED, NATURAL, SHUFFLED, laid_out_tables
 from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
 from rtfilter.errors import BenchError
 
@@ -38,13 +38,9 @@ def prepare(request: DataRequest) -> SuiteData:
         raise BenchError(f"suite 'kinds' has no key at scale factor {request.sf:g}. Give at least --sf {1 / DOMAIN_AT_SF1:g}.")
     if counts != KEY_COUNTS:
         request.say(f"leaves out more than {counts[-1]:,} keys: at scale factor {request.sf:g} the fact has {domain:,} of them")
+    queries = request.wanted(kinds_queries(counts))
     generated = _generated(request, domain, counts)
-    fact = TableSource("fact", generated.path / "fact.parquet", generated.path.name, "f_key")
-    tables = {"fact": laid_out(request, fact)}
-    for count in counts:
-        build = TableSource(_build_table(count), generated.path / f"{_build_table(count)}.parquet", generated.path.name)
-        tables[build.table] = laid_out(request, build)
-    return SuiteData(tables, kinds_queries(counts))
+    return SuiteData(laid_out_tables(request, generated, queries, {"fact": "f_key"}), queries)
 
 
 def kinds_queries(counts: tuple[int, ...]) -> tuple[Query, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from rtfilter.bench.cache import Dataset, Manifest
 from rtfilter.bench.duckgen import connection, quoted
 from rtfilter.bench.packs import PackPlan, cut_into_packs, parquet_writer, write_packs
-from rtfilter.bench.suite import DataRequest
+from rtfilter.bench.suite import DataRequest, Query
 
 NATURAL, CLUSTERED, SHUFFLED, PARTITIONED = "natural", "clustered", "shuffled", "partitioned"
 DEFAULT_PACK_ROWS = 65_536
@@ -69,14 +69,19 @@ def laid_out(request: DataRequest, source: TableSource) -> Path:
     return request.cache.dataset(f"{source.dataset}-{source.table}-{layout}-{cut}", build).path / source.table
 
 
-def sources(dataset: Dataset, tables: Iterable[str], date_keys: dict[str, str]) -> tuple[TableSource, ...]:
-    """The named tables of a generated dataset."""
-    return tuple(TableSource(table, dataset.path / f"{table}.parquet", dataset.path.name, date_keys.get(table)) for table in tables)
+def laid_out_tables(
+    request: DataRequest, dataset: Dataset, queries: Iterable[Query], date_keys: Mapping[str, str]
+) -> dict[str, Path]:
+    """The tables that the queries name, out of a generated dataset with a `TABLE.parquet` for each, in the asked layout.
 
-
-def clustering_sentence(date_keys: dict[str, str]) -> str:
-    """Which table is clustered (and partitioned) by which column, for help texts and the report."""
-    return ", ".join(f"{table} by {column}" for table, column in sorted(date_keys.items()))
+    Raises:
+        BenchError: the data cannot be written.
+    """
+    tables = sorted({table for query in queries for table in query.tables})
+    files = {table: dataset.path / f"{table}.parquet" for table in tables}
+    return {
+        table: laid_out(request, TableSource(table, file, dataset.path.name, date_keys.get(table))) for table, file in files.items()
+    }
 
 
 def _ordered_sql(source: TableSource, layout: str) -> str:

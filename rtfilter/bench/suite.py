@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -37,7 +37,8 @@ class Query:
 class DataRequest:
     """What a suite is asked to make or find. `say` takes one short line whenever a new step begins.
 
-    `pack_rows` and `files` (of each large table) are None where the suite's own choice holds.
+    `pack_rows` and `files` (of each large table) are None where the suite's own choice holds. `query_ids`: the queries that will
+    run, None for all of them; the tables of others need not be made.
     """
 
     sf: float
@@ -47,6 +48,11 @@ class DataRequest:
     say: Callable[[str], None]
     pack_rows: int | None = None
     files: int | None = None
+    query_ids: tuple[str, ...] | None = None
+
+    def wanted(self, queries: Iterable[Query]) -> tuple[Query, ...]:
+        """Those of the queries that are asked for."""
+        return tuple(query for query in queries if self.query_ids is None or query.id in self.query_ids)
 
 
 @dataclass(frozen=True)

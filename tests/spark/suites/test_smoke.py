@@ -1,0 +1,85 @@
+"""`make bench-smoke`: a few queries of every suite in every mode, small, with their rows judged by DuckDB."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("duckdb")
+
+from rtfilter.bench.benchmark import Plan, run_benchmark  # after the check that the bench extra is there
+from rtfilter.bench.checkpoint import FILE
+from rtfilter.bench.progress import BenchProgress
+from rtfilter.bench.result import Result, Settings
+from rtfilter.bench.suite import Suite, choose_layout, select_query_ids
+
+MODES = ("off", "spark", "rtfilter", "duckdb")
+# Chosen for what they need: ties at a LIMIT, identifiers in double quotes, a published answer, shuffled joins, partitions.
+SMOKE = [
+    ("imci-micro", "clustered", ["attr p=0.01"]),
+    ("tpch", "clustered", ["3", "better5"]),
+    ("tpch-zipf", "natural", ["better9"]),
+    ("tpcds", "partitioned", ["3"]),
+    ("tpcds", "shuffled", ["50", "98"]),
+    ("joins", "natural", ["returns-date"]),
+    ("kinds", "clustered", ["wide keys=1000"]),
+]
+
+
+def registered_suites() -> dict[str, Suite]:
+    """What pyproject.toml registers, so that the tests also run where the project is not installed."""
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    suites = {}
+    for name, place in project["entry-points"]["rtfilter.suites"].items():
+        module, _, attribute = place.partition(":")
+        suites[name] = getattr(import_module(module), attribute)
+    return suites
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+def ran(suite: Suite, layout: str, patterns: list[str], data: Path, out: Path, **settings: Any) -> Result:
+    made = Settings(
+        suite=suite.name,
+        sf=0.01,
+        zipf=suite.default_zipf,
+        layout=choose_layout(suite, layout),
+        modes=MODES,
+        runs=1,
+        warmup=0,
+        broadcast_threshold_bytes=suite.broadcast_threshold_bytes,
+        **settings,
+    )
+    return run_benchmark(Plan(suite, made, select_query_ids(suite.query_ids, patterns), data, out, "local[2]"), BenchProgress())
+
+
+def test_every_registered_suite_is_smoked_and_has_the_name_it_is_registered_by() -> None:
+    suites = registered_suites()
+    assert {name: suite.name for name, suite in suites.items()} == {name: name for name in {name for name, _, _ in SMOKE}}
+
+
+@pytest.mark.parametrize(("name", "layout", "patterns"), SMOKE, ids=[f"{name} {layout}" for name, layout, _ in SMOKE])
+def test_all_modes_agree(name: str, layout: str, patterns: list[str], data: Path, tmp_path: Path) -> None:
+    # So small that even this little data has some packs, and not so small that imci-micro has thousands.
+    result = ran(registered_suites()[name], layout, patterns, data, tmp_path / "out", pack_rows=512)
+    assert [measured.difference for measured in result.mismatches] == [] and result.failures == ()
+    assert len(result.measurements) == len(patterns) * len(MODES)
+    assert all(measured.rows > 0 for measured in result.measurements)
+    assert any(measured.last.filters for measured in result.measurements if measured.mode == "rtfilter")
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {"result.json", "report.html"}
+
+
+def test_a_spark_query_past_its_limit_is_a_failure_and_the_next_one_runs(data: Path, tmp_path: Path) -> None:
+    suite = registered_suites()["tpch"]
+    result = ran(suite, "clustered", ["9", "6"], data, tmp_path / "out", pack_rows=512, timeout_s=0.05)
+    spark = [failure for failure in result.failures if failure.mode == "off"]
+    assert spark and all(failure.timed_out for failure in spark)
+    assert all("took longer than 0.05 s" in failure.reason for failure in result.failures)
+    assert not (tmp_path / "out" / FILE).exists()

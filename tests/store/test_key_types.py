@@ -66,14 +66,14 @@ def are_known(bounds: ColumnBounds | None) -> list[bool]:
 def byte_bounds(*pairs: tuple[bytes, bytes]) -> list[tuple[int, ...]]:
     """What `levels_of` gives for these bounds."""
     return [
-        tuple(int(word[0]) for each in pair for word in words_of_strings([each], 4))  # all four words of low, then of high
+        tuple(int(word[0]) for each in pair for word in words_of_strings([each], 8))  # all eight words of low, then of high
         for pair in pairs
     ]
 
 
 def levels_of(bounds: ColumnBounds | None) -> list[tuple[int, ...]]:
     assert bounds is not None
-    missing = (np.zeros_like(bounds.lows[0]),) * (4 - len(bounds.lows))
+    missing = (np.zeros_like(bounds.lows[0]),) * (8 - len(bounds.lows))
     return list(zip(*(level.tolist() for level in (*bounds.lows, *missing, *bounds.highs, *missing)), strict=True))
 
 

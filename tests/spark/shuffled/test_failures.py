@@ -1,0 +1,90 @@
+"""What goes wrong between a gate and its fill: no hang, no wrong row, and a cancelled query ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from pyspark.sql import SparkSession
+
+import rtfilter
+from tests.spark.shuffled.jobs import jobs_of, packs_rejected, rows_dropped
+
+SQL = "select count(*), sum(v) from fact join dim on k = id where grp = 3"
+
+
+def reasons(spark: SparkSession) -> set[str]:
+    report = rtfilter.last_report(spark)
+    assert report is not None
+    return {entry.reason for entry in report.filters}
+
+
+def test_a_build_side_that_may_come_out_otherwise_fills_nothing(spark: SparkSession) -> None:
+    sql = "select count(*) >= 0 from fact join (select * from dim where rand() < 0.5 distribute by rand()) dim on k = id"
+    on, _, frame = jobs_of(spark, sql, on=True)
+    assert on == [(True,)]
+    assert packs_rejected(frame) == rows_dropped(frame) == 0
+
+
+def test_a_build_side_that_is_larger_than_thought_is_not_read(spark: SparkSession) -> None:
+    # The guess at what the conditions let through is far off: they let everything through.
+    spark.conf.set("rtfilter.cost", "auto")
+    sql = (
+        "select count(*), sum(v) from fact join "
+        "(select id + 0 * x.n as id from dim cross join (select explode(sequence(1, 60)) n) x "
+        "where name like 'n%' and grp >= 0 and grp < 50 and id >= 0) dim on k = id"
+    )
+    off, jobs_off, _ = jobs_of(spark, sql, on=False)
+    on, jobs_on, frame = jobs_of(spark, sql, on=True)
+    assert on == off
+    assert jobs_on == jobs_off
+    assert packs_rejected(frame) == rows_dropped(frame) == 0
+
+
+def test_a_cancelled_query_ends(spark: SparkSession) -> None:
+    spark.conf.set("rtfilter.enabled", True)
+    outcome: list[object] = []
+
+    def run() -> None:
+        spark.sparkContext.setJobGroup("to be cancelled", "to be cancelled", interruptOnCancel=True)
+        try:
+            many = "(select explode(sequence(1, 200000)) n)"
+            outcome.append(
+                spark.sql(f"select count(*) from (select k, v from fact join dim on k = id) cross join {many}").collect()
+            )
+        except Exception as error:  # the kind of error is what is asserted
+            outcome.append(error)
+
+    query = threading.Thread(target=run)
+    query.start()
+    tracker = spark.sparkContext.statusTracker()
+    deadline = time.monotonic() + 30
+    while not tracker.getJobIdsForGroup("to be cancelled") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    spark.sparkContext.cancelJobGroup("to be cancelled")
+    query.join(60)
+    spark.conf.set("rtfilter.enabled", False)
+    assert not query.is_alive()
+    assert isinstance(outcome[0], Exception)
+    assert "cancel" in str(outcome[0]).lower()
+
+
+def test_a_planner_that_fails_at_the_fill_leaves_no_gate_behind(spark: SparkSession) -> None:
+    off, _, _ = jobs_of(spark, SQL, on=False)
+    spark.conf.set("rtfilter.python", "/nowhere/python")
+    on, _, frame = jobs_of(spark, SQL, on=True)
+    assert on == off
+    assert "RtFilterGate" not in frame._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0]
+
+
+@pytest.mark.parametrize("option", ["rtfilter.enabled", "rtfilter.gate.enabled"])
+def test_switching_off_between_planning_and_running_is_safe(spark: SparkSession, option: str) -> None:
+    off, _, _ = jobs_of(spark, SQL, on=False)
+    spark.conf.set("rtfilter.enabled", True)
+    frame = spark.sql(SQL)
+    frame._jdf.queryExecution().executedPlan()
+    spark.conf.set(option, False)
+    rows = [tuple(row) for row in frame.collect()]
+    assert rows == off

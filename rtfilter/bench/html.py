@@ -125,7 +125,7 @@ def _speedup_dots(result: Result) -> Markup | None:
         query_id: {mode: Dot(speedup(by_mode, mode), hollow=not is_significant(by_mode, mode)) for mode in spark_modes(by_mode)}
         for query_id, by_mode in by_speedup(result)
     }
-    unit = "times as fast as off; hollow: the sign test cannot tell it from off"
+    unit = "times as fast as off\nhollow: the sign test cannot tell it from off"
     return Markup(dots_by_query(rows, unit, "Speed-up over off of each query, sorted", ratios=True)) if rows else None
 
 
@@ -196,8 +196,9 @@ def _packs_over_keys(by_mode: ByMode) -> list[tuple[str, float]]:
 
 
 def _skew_chart(result: Result) -> Markup | None:
-    """Share of rows by rank, as drawn (solid) and as the law has it (dashed), of the columns with the most values."""
-    largest = sorted(result.distributions, key=lambda distribution: distribution.values, reverse=True)[: MOST_CURVES // 2]
+    """Share of rows by rank, as drawn (solid) and as the law has it (dashed), of the keys with the most values."""
+    keys = [distribution for distribution in result.distributions if distribution.column.endswith("key")]
+    largest = sorted(keys, key=lambda distribution: distribution.values, reverse=True)[: MOST_CURVES // 2]
     lines = []
     for colour, of in enumerate(largest):
         drawn = [(rank, 100 * share) for rank, share, _ in of.points if share > 0]

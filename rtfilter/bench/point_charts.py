@@ -50,7 +50,7 @@ def dots_by_query(rows: Mapping[str, Mapping[str, Dot]], unit: str, description:
     """One row per query, top to bottom in the given order, one dot per mode, on a log scale; `ratios` marks 1."""
     modes = list(dict.fromkeys(mode for dots in rows.values() for mode in dots))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH_IN, 0.75 + len(rows) * ROW_IN), layout="constrained")
+        figure = Figure(figsize=(WIDTH_IN, 1.0 + max(len(rows), 3) * ROW_IN), layout="constrained")
         axes = figure.subplots()
         axes.set_xscale("log")
         for y, dots in enumerate(rows.values()):
@@ -110,8 +110,8 @@ def gain_scatter(points: Sequence[Point], description: str) -> str:
         axes.set_title("measured gain, ms (off less rtfilter)", loc="left", fontsize=8, color=MUTED)
         reach = max([abs(value) for point in points for value in (point.x, point.y)] + [1.0])
         # Linear around zero, so that a loss has a place too.
-        axes.set_xscale("symlog", linthresh=max(reach / 100, 1.0))
-        axes.set_yscale("symlog", linthresh=max(reach / 100, 1.0))
+        axes.set_xscale("symlog", linthresh=max(reach / 30, 1.0))
+        axes.set_yscale("symlog", linthresh=max(reach / 30, 1.0))
         axes.axhline(0, color=MUTED, linewidth=0.6)
         axes.plot([0, reach], [0, reach], color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
         _draw_points(axes, points)

@@ -77,7 +77,9 @@ def test_the_query_ends_with_the_same_rows(one_core: SparkSession, suite_data: S
         on, frame = waiting.submit(rows, True).result(timeout=LONGEST_S)
     assert on == off
     report = rtfilter.last_report(one_core)
-    assert report is not None
+    if report is None:
+        assert query_id == "1", "only a query without a join leaves no report"
+        return
     assert {entry.decision for entry in report.filters} <= {"applied", "skipped"}, str(report)
     counts.gated += any(entry.gate for entry in report.filters)
     counts.rows_dropped += sum(each["rows_dropped"] for each in jvm.row_metrics(frame))  # type: ignore[arg-type]

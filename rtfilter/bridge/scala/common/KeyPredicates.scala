@@ -2,7 +2,7 @@ package org.apache.spark.sql.execution.rtfilter
 
 import org.apache.parquet.filter2.dictionarylevel.DictionaryFilter
 import org.apache.parquet.filter2.predicate._
-import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType, PrimitiveType, Type}
+import org.apache.parquet.schema.{MessageType, PrimitiveType, Type}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{DateLogicalTypeAnnotation, IntLogicalTypeAnnotation}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT32, INT64}
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -10,24 +10,29 @@ import org.apache.spark.sql.types.{DataType, DateType, IntegralType}
 import scala.jdk.CollectionConverters._
 
 /** A filled filter on a column of the scan, as the Parquet reader gets it: `values` tests a value, `near` a stretch of values. */
-final case class KeyPredicate(column: String, isDate: Boolean, values: KeyTest, near: KeyRanges, testDictionaries: Boolean) {
+final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, near: KeyRanges, testDictionaries: Boolean) {
+  def isDate: Boolean = kind == DateType
+
   /** The predicate for one file, or None where the file's column is not surely the same kind of number. */
   def in(schema: MessageType, caseSensitive: Boolean): Option[FilterPredicate] = {
     val matching = schema.getFields.asScala.filter(f => if (caseSensitive) f.getName == column else f.getName.equalsIgnoreCase(column))
     val predicate = matching.toSeq match {
-      case Seq(field) if field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) && sameNumbers(field.getLogicalTypeAnnotation) =>
+      case Seq(field) if field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) && sameNumbers(field.asPrimitiveType) =>
         physical(field.asPrimitiveType)
       case _ => None
     }
     if (testDictionaries) predicate else predicate.map(new NotOnDictionaries(_))
   }
 
-  private def sameNumbers(annotation: LogicalTypeAnnotation): Boolean = annotation match {
-    case null => !isDate
-    case whole: IntLogicalTypeAnnotation => !isDate && whole.isSigned
+  /** A file may store wider numbers than the column's type: Spark then cuts bits off, and the stored ones say nothing of what it shows. */
+  private def sameNumbers(field: PrimitiveType): Boolean = field.getLogicalTypeAnnotation match {
+    case null => !isDate && bits(field) <= kind.defaultSize * 8
+    case whole: IntLogicalTypeAnnotation => !isDate && whole.isSigned && whole.getBitWidth <= kind.defaultSize * 8
     case _: DateLogicalTypeAnnotation => isDate
     case _ => false
   }
+
+  private def bits(field: PrimitiveType): Int = if (field.getPrimitiveTypeName == INT64) 64 else 32
 
   private def physical(field: PrimitiveType): Option[FilterPredicate] = field.getPrimitiveTypeName match {
     case INT32 => Some(FilterApi.userDefined(SparkFilterApi.intColumn(Array(field.getName)), new IntKeys(values, near)))
@@ -39,7 +44,7 @@ final case class KeyPredicate(column: String, isDate: Boolean, values: KeyTest, 
 object KeyPredicate {
   def takes(kind: DataType): Boolean = kind match { case _: IntegralType | DateType => true; case _ => false }
   def of(column: Attribute, values: KeyTest, near: KeyRanges, testDictionaries: Boolean): KeyPredicate =
-    KeyPredicate(column.name, column.dataType == DateType, values, near, testDictionaries)
+    KeyPredicate(column.name, column.dataType, values, near, testDictionaries)
 }
 
 /** Null never equals a key, so a null value is not kept. */

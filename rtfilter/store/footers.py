@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from rtfilter.store.arrays import Int64s
 from rtfilter.store.column_bounds import ColumnBounds, column_bounds
 from rtfilter.store.file_origin import file_origin
+from rtfilter.store.raw_statistics import bounds_have_widths, needs_a_look, stored_width
 
 # The size of most footers; a larger one costs a second read.
 FIRST_READ_BYTES = 64 << 10
@@ -144,6 +145,11 @@ def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | 
         return FooterProblem("two row groups start at the same byte")
     rows = np.array([pack.num_rows for pack in packs], dtype=np.int64)
     found = _find_columns(metadata.schema, wanted)
+    if needs_a_look(metadata.created_by):
+        leaves = [leaf for matching in found.values() for _, leaf in matching if leaf is not None]
+        widths = {leaf: width for leaf in leaves if (width := stored_width(metadata.schema.column(leaf))) is not None}
+        if not bounds_have_widths(footer, widths):
+            return FooterProblem("the statistics of a column have the wrong length")
     origin = file_origin(metadata, footer)
     columns = {
         name: tuple(

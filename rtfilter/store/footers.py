@@ -6,6 +6,7 @@ A footer is read with pyarrow, the asked columns go into arrays, pyarrow's objec
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -42,10 +43,12 @@ class FileColumn:
 class FileStats:
     """The packs of one file, in file order.
 
+    `footer` is a 64-bit digest of the footer: it tells a file from another one of its size and time, which Spark's listing can't.
     `starts` are byte offsets as parquet-java's BlockMetaData.getStartingPos gives them. `columns` has an entry for every asked name
     in lower case: the top-level columns that it may mean.
     """
 
+    footer: int
     starts: Int64s
     rows: Int64s
     columns: Mapping[str, tuple[FileColumn, ...]]
@@ -58,10 +61,10 @@ class FileStats:
         return matching[0].bounds if len(matching) == 1 else None
 
     def with_columns_of(self, other: FileStats) -> FileStats:
-        """The same packs, with the columns of both; only these where the packs differ (a file replaced unnoticed)."""
-        if not (np.array_equal(self.starts, other.starts) and np.array_equal(self.rows, other.rows)):
+        """The same packs, with the columns of both; only these where the footers differ (a file replaced unnoticed)."""
+        if self.footer != other.footer:
             return self
-        return FileStats(self.starts, self.rows, {**other.columns, **self.columns})
+        return FileStats(self.footer, self.starts, self.rows, {**other.columns, **self.columns})
 
     @property
     def memory_bytes(self) -> int:
@@ -158,7 +161,11 @@ def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | 
         )
         for name, matching in found.items()
     }
-    return FileStats(np.array(starts, dtype=np.int64), rows, columns)
+    return FileStats(_digest(footer), np.array(starts, dtype=np.int64), rows, columns)
+
+
+def _digest(footer: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(footer, digest_size=8).digest(), "little")
 
 
 def _starting_position(first_column: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -153,7 +154,7 @@ def test_an_action_that_the_state_does_not_allow_names_the_way_out(folder: Path,
         create_index(folder)
     if state == "deleted":
         actions.delete(storage)
-    do = {
+    do: dict[str, Callable[[], object]] = {
         "create": lambda: create_index(folder),
         "refresh": lambda: refresh(folder, "full"),
         "optimize": lambda: actions.optimize(storage, "full", table),

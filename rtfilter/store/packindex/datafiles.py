@@ -121,6 +121,8 @@ class SketchFile:
 
     def __init__(self, opened: OpenedFile, sketch: Sketch, domain: str, loaded: LoadedBatches) -> None:
         self._opened, self._sketch, self._domain, self._loaded = opened, sketch, domain, loaded
+        # Queries share the index, and pyarrow's readers are not made for two threads at once.
+        self._lock = threading.Lock()
 
     @property
     def ends(self) -> Int64s:
@@ -135,7 +137,8 @@ class SketchFile:
         key = (self._opened.name, self._sketch, group)
         found = self._loaded.get(key)
         if found is None:
-            table = self._opened.read(group)
+            with self._lock:
+                table = self._opened.read(group)
             try:
                 found = load_rows(self._sketch, self._domain, table.combine_chunks().to_batches())
             except (pa.ArrowException, KeyError, ValueError, IndexError) as error:

@@ -80,7 +80,7 @@ class SketchRows:
         if isinstance(test.values, NoValue):
             return np.zeros(len(at), dtype=np.bool_), np.zeros(len(at), dtype=np.bool_)
         if isinstance(test.values, AnyValue):
-            return np.ones(len(at), dtype=np.bool_), np.ones(len(at), dtype=np.bool_)
+            return np.ones(len(at), dtype=np.bool_), np.full(len(at), test.exact, dtype=np.bool_)
         may_pass, all_pass = np.ones(len(at), dtype=np.bool_), np.zeros(len(at), dtype=np.bool_)
         told = np.flatnonzero(some & self.sketch.valid[at])
         may_pass[told] = self.sketch.might_hold(test.values, at[told])

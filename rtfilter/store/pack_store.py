@@ -1,0 +1,196 @@
+"""What the planner host asks: footers and indexes together. Each of them tells the truth about what it rejects; unknown is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rtfilter.errors import IndexStorageError
+from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.packindex.key_tests import test_of_filter
+from rtfilter.store.packindex.reader import PackIndex
+from rtfilter.store.packindex.shelf import IndexShelf, store_places
+from rtfilter.store.packindex.trust import FileTrust
+from rtfilter.store.paths import local_path
+from rtfilter.store.sketches.arrays import Bools, Int64s
+from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
+from rtfilter.store.sketches.predicates import Leaf, judge_predicate, leaves_of, parse_predicate
+from rtfilter.store.tables import MOST_LISTS, ColumnFilter, FooterStore, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class IndexUse:
+    """What an index has done for one scan. `packs_rejected`: beyond the footers; `files_unknown`: not indexed as they are now."""
+
+    name: str
+    files: int
+    files_unknown: int
+    packs_rejected: int
+    problems: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """A sentence for reports and why_not."""
+        if self.problems:
+            return f"index {self.name} can't be used in full: {self.problems[0]}"
+        if self.files_unknown == self.files:
+            return f"index {self.name} knows no file of the table as it is now; refresh it."
+        stale = (
+            f"; {self.files_unknown} of {self.files} files are not indexed as they are now: refresh it"
+            if self.files_unknown
+            else ""
+        )
+        return f"index {self.name} rejects {self.packs_rejected} packs beyond the footers{stale}."
+
+
+@dataclass(frozen=True, slots=True)
+class StoreVerdict:
+    """The packs of a scan: under each filter (`packs`), and under its static predicate (`static_keep`, None without one)."""
+
+    packs: Verdict
+    static_keep: Bools | None
+    uses: tuple[IndexUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """An index over one layout: pack `places[i]` of the layout is pack `numbers[i]` of the index."""
+
+    index: PackIndex
+    places: Int64s
+    numbers: Int64s
+    files_unknown: int
+
+
+class PackStore:
+    """A footer store and the indexes of the tables that it is asked about; thread-safe."""
+
+    def __init__(self, footers: FooterStore | None = None) -> None:
+        self.footers = FooterStore() if footers is None else footers
+        self.shelf = IndexShelf()
+        self._trust = FileTrust()
+        self._lock = threading.Lock()
+        self._files: OrderedDict[str, tuple[FileIdentity, ...]] = OrderedDict()
+
+    def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> None:
+        """Makes a file list known, as FooterStore.add_list does. Raises ValueError."""
+        self.footers.add_list(digest, paths, sizes, mtimes)
+        files = tuple(FileIdentity(*each) for each in zip(paths, sizes, mtimes, strict=True))
+        with self._lock:
+            self._files[digest] = files
+            self._files.move_to_end(digest)
+            while len(self._files) > MOST_LISTS:
+                self._files.popitem(last=False)
+
+    def verdict(
+        self,
+        digest: str,
+        filters: Sequence[ColumnFilter],
+        case_sensitive: bool = False,
+        wait_s: float = 1.0,
+        location: str = "",
+        predicate: Mapping[str, Any] | None = None,
+    ) -> StoreVerdict | None:
+        """Which packs each filter keeps, by footers and by every index; None when the digest is not known.
+
+        `location` is `rtfilter.store.location`; `predicate` a static predicate as sketches/predicates.py describes it.
+        """
+        packs = self.footers.verdict(digest, filters, case_sensitive, wait_s)
+        with self._lock:
+            files = self._files.get(digest)
+        if packs is None or files is None:
+            return None
+        asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
+        tree = None if predicate is None else parse_predicate(predicate)
+        columns = [*asked, *(() if tree is None else leaves_of(tree))]
+        indexes = self.shelf.indexes(store_places([file.path for file in files], location))
+        relevant = [index for index in indexes if any(index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)]
+        placed = [self._place(index, files, packs) for index in relevant]
+        judge = _judge(placed, packs.packs_total, case_sensitive)
+        keep = tuple(kept & ~judge(leaf).reject for kept, leaf in zip(packs.keep, asked, strict=True))
+        static = None if tree is None else ~judge_predicate(tree, judge, packs.packs_total).reject
+        keep, static = self._trusted(files, packs, placed, keep, static)
+        uses = tuple(_use(each, len(files), packs, keep, static) for each in placed)
+        return StoreVerdict(replace(packs, keep=keep), static, uses)
+
+    def _place(self, index: PackIndex, files: Sequence[FileIdentity], packs: Verdict) -> _Placed:
+        """The packs that footers and index agree on: same file, same number of packs, same starts."""
+        located = index.catalog().locate(files)
+        same = (packs.counts == located.counts) & (packs.counts >= 0)
+        places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
+        agree = (packs.starts[places] == located.starts[mine]) & (packs.rows[places] == located.rows[mine])
+        if not bool(agree.all()):
+            file_of = np.repeat(np.arange(len(files)), np.maximum(packs.counts, 0))
+            same[np.unique(file_of[places[~agree]])] = False
+            places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
+        return _Placed(index, places, located.numbers[mine], int(np.count_nonzero(~same & (packs.counts != 0))))
+
+    def _trusted(
+        self,
+        files: Sequence[FileIdentity],
+        packs: Verdict,
+        placed: Sequence[_Placed],
+        keep: tuple[Bools, ...],
+        static: Bools | None,
+    ) -> tuple[tuple[Bools, ...], Bools | None]:
+        """The verdicts without what indexes say of files that are not the indexed ones; only files that lose packs count."""
+        lost = np.zeros(packs.packs_total, dtype=np.bool_)
+        for ours, theirs in zip(keep, packs.keep, strict=True):
+            lost |= theirs & ~ours
+        if static is not None:
+            lost |= ~static
+        file_of = np.repeat(np.arange(len(files)), np.maximum(packs.counts, 0))
+        doubtful = [i for i in np.unique(file_of[lost]).tolist() if not self._is_unchanged(files[i], placed)]
+        if not doubtful:
+            return keep, static
+        back = np.isin(file_of, doubtful)
+        restored = tuple(np.where(back, theirs, ours) for ours, theirs in zip(keep, packs.keep, strict=True))
+        return restored, None if static is None else static | back
+
+    def _is_unchanged(self, file: FileIdentity, placed: Sequence[_Placed]) -> bool:
+        """Whether a file has the digest that every index which knows it has written down."""
+        local = local_path(file.path)
+        found = [known.digest for each in placed if (known := each.index.catalog().find(file)) is not None]
+        return local is not None and all(self._trust.is_unchanged(local, digest) for digest in found)
+
+
+def _packs_of(counts: Any, files: Bools) -> Int64s:
+    """The numbers, end to end over all known files, of the packs of some files."""
+    return np.flatnonzero(np.repeat(files, np.maximum(counts, 0)))
+
+
+def _judge(placed: Sequence[_Placed], packs: int, case_sensitive: bool) -> Callable[[Leaf], Outcome]:
+    def judge(leaf: Leaf) -> Outcome:
+        return agreed((_judged(each, leaf, packs, case_sensitive) for each in placed), packs)
+
+    return judge
+
+
+def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool) -> Outcome:
+    """The verdict of one index on the packs of a layout."""
+    outcome = partial(packs)
+    column = placed.index.column(leaf.column, leaf.type, case_sensitive)
+    if column is None:
+        return outcome
+    try:
+        found = placed.index.judge(column, leaf.test, placed.numbers)
+    except (IndexStorageError, ValueError, IndexError, MemoryError) as error:
+        placed.index.problems[f"verdict on {column}"] = f"{type(error).__name__}: {error}"
+        return outcome
+    outcome.reject[placed.places], outcome.accept[placed.places] = found.reject, found.accept
+    return outcome
+
+
+def _use(placed: _Placed, files: int, packs: Verdict, keep: tuple[Bools, ...], static: Bools | None) -> IndexUse:
+    before, after = packs.keep_all_of(range(len(packs.keep))), np.ones(packs.packs_total, dtype=np.bool_)
+    for each in (*keep, *(() if static is None else (static,))):
+        after &= each
+    rejected = int(np.count_nonzero((before & ~after)[placed.places]))
+    return IndexUse(
+        placed.index.snapshot.definition.name, files, placed.files_unknown, rejected, tuple(placed.index.problems.values())
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -62,13 +62,18 @@ def sketch_portion(portion: Portion, sketches: Sequence[Sketch], types: Mapping[
             _check_unchanged(opened.fileno(), file)
             tail = read_tail(opened, file.size_bytes)
             metadata = parsed_footer(tail)
-            found = _sketch_packs(pq.ParquetFile(opened, metadata=metadata), portion, sketches, types)
+            found = _sketch_packs(_opened(opened, metadata), portion, sketches, types)
             # Once more: a file overwritten in place while it was read has mixed packs.
             _check_unchanged(opened.fileno(), file)
     except Exception as error:  # pyarrow raises many kinds, and one bad file must not end the build
         return PortionSketches(b"", (), (), (), 0, f"{type(error).__name__}: {error}")
     starts, rows, batches, column_bytes = found
     return PortionSketches(footer_digest(tail), starts, rows, batches, len(tail) + column_bytes)
+
+
+def _opened(file: BinaryIO, metadata: Any) -> Any:
+    # As nanoseconds, which is pyarrow's way, INT96 before 1677 and after 2262 would come out as other times.
+    return pq.ParquetFile(file, metadata=metadata, coerce_int96_timestamp_unit="us")
 
 
 def _check_unchanged(descriptor: int, file: TableFile) -> None:
@@ -110,12 +115,19 @@ def _readable_leaf(parquet: Any, column: str, spark_type: str) -> int | None:
     if len(alike) != 1 or groups != [column]:
         return None
     leaf = schema.column(alike[0])
-    if leaf.path != column or leaf.max_repetition_level > 0 or leaf.max_definition_level > 1 or leaf.physical_type == "INT96":
+    if leaf.path != column or leaf.max_repetition_level > 0 or leaf.max_definition_level > 1:
+        return None
+    if leaf.physical_type == "INT96" and not _is_plain_int96(parquet.metadata, spark_type):
         return None
     keys = parquet.metadata.metadata or {}
     if spark_type in _CALENDAR_TYPES and any(key in keys for key in _LEGACY_CALENDAR_KEYS):
         return None
     return alike[0]
+
+
+def _is_plain_int96(metadata: Any, spark_type: str) -> bool:
+    """Whether Spark reads INT96 as it is; those of other writers it may shift (spark.sql.parquet.int96TimestampConversion)."""
+    return spark_type == "timestamp" and str(metadata.created_by).startswith("parquet-mr")
 
 
 def _values_of_pack(
@@ -128,5 +140,8 @@ def _values_of_pack(
             found[column] = None
             continue
         table = parquet.read_row_group(pack, columns=[column], use_threads=False)
-        found[column] = pack_values(table.column(0), types[column])
+        values = table.column(0)
+        if parquet.schema.column(leaf).physical_type == "INT96":
+            values = values.cast(pa.timestamp("us", tz="UTC"))
+        found[column] = pack_values(values, types[column])
     return found

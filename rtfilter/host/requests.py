@@ -14,7 +14,7 @@ from planner.snapshot import parse_snapshot
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import PROTOCOL, BodyWriter, Frame
 from rtfilter.options import Options, defaults
-from rtfilter.store.filters import EmptyFilter, KeyFilter, RangeFilter, filter_of_keys
+from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_keys, filter_of_range
 from rtfilter.store.tables import ColumnFilter, FooterStore, Verdict
 from rtfilter.version import __version__
 
@@ -129,7 +129,7 @@ def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
         return EmptyFilter()
     if choose_kind(str(asked["kinds"]).split(","), bool(asked["complete"])) == "set":
         return filter_of_keys(frame.int64(asked["keys"]).astype(np.int64, copy=False))
-    return RangeFilter(int(asked["min"]), int(asked["max"]))
+    return filter_of_range(int(asked["min"]), int(asked["max"]))
 
 
 def _answer_fill(verdicts: Sequence[tuple[Message, Verdict]], settings: DecideSettings) -> tuple[Message, bytes]:

@@ -8,20 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from rtfilter.store.arrays import Int64s, Levels
 from rtfilter.store.footer_cache import FileIdentity
-from rtfilter.store.footers import DATE, INTEGER, Bools, ColumnBounds, FileStats, Int64s
+from rtfilter.store.footers import FileStats
 from rtfilter.store.paths import local_path
+from rtfilter.store.probe_types import ProbeType, SeenBounds, probe_type
 from rtfilter.store.verdicts import PackBounds, pack_bounds
-
-# What Spark's type can hold. A file may store more (an int column under a tinyint schema): Spark then cuts bits off when it reads,
-# and the stored bounds say nothing about what it sees.
-TYPE_BOUNDS = {
-    "tinyint": (INTEGER, -(2**7), 2**7 - 1),
-    "smallint": (INTEGER, -(2**15), 2**15 - 1),
-    "int": (INTEGER, -(2**31), 2**31 - 1),
-    "bigint": (INTEGER, -(2**63), 2**63 - 1),
-    "date": (DATE, -(2**31), 2**31 - 1),
-}
 
 StatsOf = Callable[[FileIdentity], FileStats | None]
 
@@ -136,10 +128,11 @@ def _end_to_end(arrays: list[Int64s]) -> Int64s:
 
 def _lay_out_column(files: Sequence[FileIdentity], layout: PackLayout, key: ColumnKey, stats_of: StatsOf) -> LaidOutColumn:
     packs = len(layout.starts)
-    lows, highs = np.zeros(packs, dtype=np.int64), np.zeros(packs, dtype=np.int64)
     has_bounds, all_null = np.zeros(packs, dtype=np.bool_), np.zeros(packs, dtype=np.bool_)
+    nulls = np.ones(packs, dtype=np.bool_)
+    type = probe_type(key.type)
+    placed: list[tuple[slice, SeenBounds]] = []
     unread = []
-    numbers, least, greatest = TYPE_BOUNDS.get(key.type, ("", 0, 0))
     at = 0
     for i, count in enumerate(layout.counts.tolist()):
         if count < 0:
@@ -147,18 +140,30 @@ def _lay_out_column(files: Sequence[FileIdentity], layout: PackLayout, key: Colu
         stats = stats_of(files[i])
         if not _has_column(stats, key.name):
             unread.append(i)
-        bounds = _usable_bounds(stats, key, numbers, count)
-        if bounds is not None:
+        seen = None if type is None else _seen_bounds(stats, key, type, count)
+        if seen is not None:
             span = slice(at, at + count)
-            lows[span], highs[span] = bounds.lows, bounds.highs
-            has_bounds[span], all_null[span] = bounds.has_bounds, bounds.all_null
+            placed.append((span, seen))
+            has_bounds[span], all_null[span], nulls[span] = seen.has_bounds, seen.all_null, seen.nulls
         at += count
-    fits: Bools = (lows >= least) & (highs <= greatest)
-    return LaidOutColumn(pack_bounds(lows, highs, has_bounds & fits, all_null), tuple(unread))
+    lows, highs = _levels(packs, type, placed)
+    hidden = None if type is None else type.hidden
+    return LaidOutColumn(pack_bounds(lows, highs, has_bounds, all_null, nulls, hidden), tuple(unread))
 
 
-def _usable_bounds(stats: FileStats | None, key: ColumnKey, numbers: str, count: int) -> ColumnBounds | None:
+def _seen_bounds(stats: FileStats | None, key: ColumnKey, type: ProbeType, count: int) -> SeenBounds | None:
     if stats is None or len(stats.starts) != count:
         return None
     bounds = stats.bounds_of(key.name, key.case_sensitive)
-    return bounds if bounds is not None and bounds.numbers == numbers else None
+    return None if bounds is None else type.sees(bounds)
+
+
+def _levels(packs: int, type: ProbeType | None, placed: Sequence[tuple[slice, SeenBounds]]) -> tuple[Levels, Levels]:
+    """Lows and highs of all packs in as many levels as the file with the most has; the levels that a file lacks are zero."""
+    count = max((len(seen.lows) for _, seen in placed), default=1)
+    dtype = np.int64 if type is None or type.is_number else np.uint64
+    lows, highs = (tuple(np.zeros(packs, dtype=dtype) for _ in range(count)) for _ in range(2))
+    for span, seen in placed:
+        for whole, part in (*zip(lows, seen.lows, strict=False), *zip(highs, seen.highs, strict=False)):
+            whole[span] = part
+    return lows, highs

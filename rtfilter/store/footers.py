@@ -9,21 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-Int64s: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
+from rtfilter.store.arrays import Int64s
+from rtfilter.store.column_bounds import ColumnBounds, column_bounds
+from rtfilter.store.file_origin import file_origin
 
-INTEGER = "integer"
-DATE = "date"
-
-# 1582-10-15: from this day on the Julian and the Gregorian calendar of Spark's rebase agree.
-FIRST_UNAMBIGUOUS_DAY = -141_427
 # The size of most footers; a larger one costs a second read.
 FIRST_READ_BYTES = 64 << 10
 LARGEST_FOOTER_BYTES = 256 << 20
@@ -32,17 +27,6 @@ ARRAY_OVERHEAD_BYTES = 128
 
 _MAGIC = b"PAR1"
 _ENCRYPTED_MAGIC = b"PARE"
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnBounds:
-    """One column over the packs of one file. `lows` and `highs` count only where `has_bounds`; `numbers` is integer or date."""
-
-    numbers: str
-    lows: Int64s
-    highs: Int64s
-    has_bounds: Bools
-    all_null: Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +64,13 @@ class FileStats:
 
     @property
     def memory_bytes(self) -> int:
-        arrays: list[npt.NDArray[Any]] = [self.starts, self.rows]
+        arrays: list[Any] = [self.starts, self.rows]
         for matching in self.columns.values():
             for column in matching:
                 if column.bounds is not None:
-                    bounds = column.bounds
-                    arrays += [bounds.lows, bounds.highs, bounds.has_bounds, bounds.all_null]
-        return sum(array.nbytes + ARRAY_OVERHEAD_BYTES for array in arrays) + ARRAY_OVERHEAD_BYTES * (1 + len(self.columns))
+                    arrays += column.bounds.arrays
+        array_bytes: int = sum(array.nbytes + ARRAY_OVERHEAD_BYTES for array in arrays)
+        return array_bytes + ARRAY_OVERHEAD_BYTES * (1 + len(self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +131,12 @@ def parse_footer_tail(tail: bytes, columns: Iterable[str]) -> FileStats | Footer
         # A plaintext footer with encrypted columns ends in a signature of 28 bytes; pyarrow aborts the process on such a column.
         if metadata.serialized_size != wanted_bytes - 8:
             return FooterProblem("the footer is signed (columns may be encrypted), or damaged")
-        return _file_stats(metadata, sorted({name.lower() for name in columns}))
+        return _file_stats(metadata, tail[:-8], sorted({name.lower() for name in columns}))
     except Exception as error:  # pyarrow raises many kinds; none may leave the store
         return FooterProblem(f"the footer can't be understood: {error}")
 
 
-def _file_stats(metadata: Any, wanted: list[str]) -> FileStats | FooterProblem:
+def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | FooterProblem:
     packs = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     starts = [_starting_position(pack.column(0)) for pack in packs]
     if len(set(starts)) != len(starts):
@@ -160,9 +144,10 @@ def _file_stats(metadata: Any, wanted: list[str]) -> FileStats | FooterProblem:
         return FooterProblem("two row groups start at the same byte")
     rows = np.array([pack.num_rows for pack in packs], dtype=np.int64)
     found = _find_columns(metadata.schema, wanted)
+    origin = file_origin(metadata, footer)
     columns = {
         name: tuple(
-            FileColumn(real_name, None if leaf is None else _column_bounds(metadata.schema.column(leaf), packs, leaf))
+            FileColumn(real_name, None if leaf is None else column_bounds(metadata.schema.column(leaf), packs, leaf, origin))
             for real_name, leaf in matching
         )
         for name, matching in found.items()
@@ -193,70 +178,3 @@ def _find_columns(schema: Any, wanted: list[str]) -> dict[str, list[tuple[str, i
                 if group not in found[name] and path != column.name:
                     found[name].append(group)
     return found
-
-
-def _column_bounds(column: Any, packs: list[Any], leaf: int) -> ColumnBounds | None:
-    width = _unsigned_width(column)
-    numbers = _kind_of_numbers(column)
-    if numbers is None:
-        return None
-    lows, highs, has_bounds, all_null = _read_statistics(packs, leaf)
-    if width is not None:
-        # pyarrow gives the stored bits of an unsigned value as a signed number.
-        lows, highs = lows & 0xFFFF_FFFF, highs & 0xFFFF_FFFF
-        has_bounds &= highs < 2**width
-    has_bounds &= lows <= highs
-    if numbers == DATE:
-        has_bounds &= lows >= FIRST_UNAMBIGUOUS_DAY
-    return ColumnBounds(numbers, lows, highs, has_bounds, all_null)
-
-
-def _kind_of_numbers(column: Any) -> str | None:
-    """Whether the column's stored numbers are the values that Spark sees: whole numbers, days, or None for neither."""
-    if column.max_repetition_level > 0 or column.max_definition_level > 1:
-        return None
-    physical, logical = column.physical_type, column.logical_type.type
-    if physical not in ("INT32", "INT64"):
-        return None
-    if logical == "DATE":
-        return DATE if physical == "INT32" else None
-    if logical == "NONE":
-        # An old annotation that has no new form (INTERVAL, say) shows as a converted type.
-        return INTEGER if column.converted_type == "NONE" else None
-    if logical == "INT":
-        # Unsigned 64 is a decimal to Spark; pyarrow compares and gives its bounds as signed bits.
-        return INTEGER if _unsigned_width(column) is None or physical == "INT32" else None
-    return None
-
-
-def _unsigned_width(column: Any) -> int | None:
-    """The bits of an unsigned whole number, None for everything else."""
-    if column.logical_type.type != "INT":
-        return None
-    text: str = column.logical_type.to_json()
-    if '"isSigned":true' in text.replace(" ", ""):
-        return None
-    return next((width for width in (8, 16, 32, 64) if f'"bitWidth":{width},' in text.replace(" ", "")), 64)
-
-
-def _read_statistics(packs: list[Any], leaf: int) -> tuple[Int64s, Int64s, Bools, Bools]:
-    """Lowest, highest, whether both are there, whether all values are null; one entry per pack."""
-    count = len(packs)
-    lows, highs = [0] * count, [0] * count
-    has_bounds, all_null = [False] * count, [False] * count
-    for i, pack in enumerate(packs):
-        chunk = pack.column(leaf)
-        statistics = chunk.statistics
-        if statistics is None:
-            continue
-        if statistics.has_min_max:
-            lows[i], highs[i], has_bounds[i] = statistics.min_raw, statistics.max_raw, True
-        elif statistics.has_null_count:
-            # Both counts: some writers left nulls out of the number of values.
-            all_null[i] = statistics.null_count == chunk.num_values == pack.num_rows
-    return (
-        np.array(lows, dtype=np.int64),
-        np.array(highs, dtype=np.int64),
-        np.array(has_bounds, dtype=np.bool_),
-        np.array(all_null, dtype=np.bool_),
-    )

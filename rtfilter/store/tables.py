@@ -15,14 +15,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rtfilter.store.arrays import Bools, Int64s
 from rtfilter.store.file_lists import ColumnKey, FileList, PackLayout, file_list
 from rtfilter.store.filters import KeyFilter
 from rtfilter.store.footer_cache import FileIdentity, FooterCache
 from rtfilter.store.footers import (
-    Bools,
     FileStats,
     FooterProblem,
-    Int64s,
     matches_listing,
     parse_footer_tail,
     read_local_footer,
@@ -46,7 +45,7 @@ _Read: TypeAlias = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ColumnFilter:
-    """A filled filter on a column: name and type as Spark has them (`int`, `bigint`, `date` ...)."""
+    """A filled filter on a column: name and type as Spark has them (`int`, `decimal(7,2)`, `string` ...)."""
 
     column: str
     type: str
@@ -55,7 +54,8 @@ class ColumnFilter:
 
 @dataclass(frozen=True, slots=True)
 class PackFigures:
-    """What one filter alone does to the known packs. `value_span`: highest minus lowest bound plus 1, None without bounds."""
+    """What one filter alone does to the known packs. `value_span`: highest minus lowest bound plus 1, None without bounds
+    and for byte strings."""
 
     packs_total: int
     packs_rejected: int

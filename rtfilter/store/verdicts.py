@@ -1,7 +1,7 @@
-"""Which packs may hold a key of a filter.
+"""Which packs may hold a value that a filter lets through.
 
 Two certain outcomes and one open one: a pack whose bounds miss every key, or whose values are all null, is rejected (a null equals
-nothing); one of which nothing is known is kept.
+nothing, unless the filter keeps nulls); one of which nothing is known is kept.
 """
 
 from __future__ import annotations
@@ -9,59 +9,107 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from rtfilter.store.filters import EmptyFilter, KeyFilter, RangeFilter
-
-Bools = npt.NDArray[np.bool_]
-Int64s = npt.NDArray[np.int64]
+from rtfilter.store.arrays import Bools, Levels
+from rtfilter.store.byte_words import widened, words_of_strings
+from rtfilter.store.filters import BytesFilter, BytesSetFilter, EmptyFilter, KeyFilter, NumberFilter, RangesFilter, SetFilter
+from rtfilter.store.ordered_search import at_least, at_most, key_between, range_between
 
 
 @dataclass(frozen=True, slots=True)
 class PackBounds:
-    """One column over many packs. A pack is `unknown`, or `bounded` by `lows` and `highs`, or neither: then all values are null."""
+    """One column over many packs, in one of the two domains of keys.
 
-    lows: Int64s
-    highs: Int64s
+    A pack is `unknown`, or `bounded` by `lows` and `highs`, or neither: then all values are null. Whole numbers are one level
+    (int64), byte strings one or more (uint64). `nulls`: may hold a null. `hidden`: a whole number that any bounded pack may hold
+    besides what is within its bounds (the NaN of floats). `value_span`: the highest minus the lowest bound plus 1; None for byte
+    strings and when no pack has bounds.
+    """
+
+    lows: Levels
+    highs: Levels
     unknown: Bools
     bounded: Bools
+    nulls: Bools
     value_span: int | None
+    hidden: int | None = None
+
+    @property
+    def is_numbers(self) -> bool:
+        return bool(self.lows[0].dtype == np.int64)
 
     @property
     def memory_bytes(self) -> int:
-        return self.lows.nbytes + self.highs.nbytes + self.unknown.nbytes + self.bounded.nbytes
+        return sum(array.nbytes for array in (*self.lows, *self.highs, self.unknown, self.bounded, self.nulls))
 
 
-def pack_bounds(lows: Int64s, highs: Int64s, has_bounds: Bools, all_null: Bools) -> PackBounds:
-    """Bounds of packs; without bounds and not all null means unknown.
-
-    `value_span` of the result is the highest minus the lowest bound plus 1, None when no pack has bounds.
-    """
+def pack_bounds(
+    lows: Levels, highs: Levels, has_bounds: Bools, all_null: Bools, nulls: Bools | None = None, hidden: int | None = None
+) -> PackBounds:
+    """Bounds of packs; without bounds and not all null means unknown. `nulls` None: every pack may hold one."""
     unknown = ~(has_bounds | all_null)
-    span = int(highs[has_bounds].max()) - int(lows[has_bounds].min()) + 1 if bool(has_bounds.any()) else None
-    return PackBounds(lows, highs, unknown, has_bounds, span)
+    span = None
+    if lows[0].dtype == np.int64 and bool(has_bounds.any()):
+        span = int(highs[0][has_bounds].max()) - int(lows[0][has_bounds].min()) + 1
+    may_hold_null = np.ones_like(unknown) if nulls is None else nulls
+    return PackBounds(lows, highs, unknown, has_bounds, may_hold_null, span, hidden)
 
 
 def might_match(packs: PackBounds, keys: KeyFilter) -> Bools:
-    """For each pack, whether it may hold a value that the filter lets through."""
-    if isinstance(keys, EmptyFilter):
-        return np.array(packs.unknown)
-    if isinstance(keys, RangeFilter):
-        near: Bools = packs.unknown | (packs.bounded & overlaps_range(packs, keys.low, keys.high))
-        return near
-    kept: Bools = packs.unknown | _holds_a_key(packs, keys.keys)
+    """For each pack, whether it may hold a value that the filter lets through. Always a new array.
+
+    Raises:
+        ValueError: packs with bounds in one domain of keys, a filter in the other.
+    """
+    kept: Bools = packs.unknown.copy()
+    if keys.keep_nulls:
+        kept |= packs.nulls
+    if isinstance(keys, EmptyFilter) or not bool(packs.bounded.any()):
+        return kept
+    if isinstance(keys, RangesFilter | SetFilter) != packs.is_numbers:
+        raise ValueError(f"a {type(keys).__name__} can't be held against bounds that are {_domain(packs)}")
+    if packs.hidden is not None and _holds(keys, packs.hidden):
+        kept |= packs.bounded
+        return kept
+    at = np.flatnonzero(packs.bounded & ~kept & _meets_whole(packs, keys))
+    kept[at] = _meets(keys, tuple(level[at] for level in packs.lows), tuple(level[at] for level in packs.highs))
     return kept
 
 
-def overlaps_range(packs: PackBounds, low: int, high: int) -> Bools:
-    """Whether [lows, highs] and [low, high] meet; says nothing about packs without bounds."""
-    meets: Bools = (packs.lows <= high) & (packs.highs >= low)
+def _domain(packs: PackBounds) -> str:
+    return "whole numbers" if packs.is_numbers else "byte strings"
+
+
+def _holds(keys: NumberFilter | BytesFilter, number: int) -> bool:
+    one = np.array([number], dtype=np.int64)
+    return bool(_meets(keys, (one,), (one,))[0])
+
+
+def _meets_whole(packs: PackBounds, keys: NumberFilter | BytesFilter) -> Bools:
+    """Whether a pack meets the filter's whole span, which is cheap and settles most packs."""
+    least, greatest = _span(keys, len(packs.lows))
+    meets: Bools = at_most(packs.lows, greatest) & at_least(packs.highs, least)
     return meets
 
 
-def _holds_a_key(packs: PackBounds, keys: Int64s) -> Bools:
-    """Whether a key lies within a pack's bounds: more keys are below or at its end than are below its start."""
-    near: Bools = packs.bounded & overlaps_range(packs, int(keys[0]), int(keys[-1]))
-    at = np.flatnonzero(near)
-    near[at] = np.searchsorted(keys, packs.lows[at], "left") < np.searchsorted(keys, packs.highs[at], "right")
-    return near
+def _span(keys: NumberFilter | BytesFilter, levels: int) -> tuple[Levels, Levels]:
+    """The least and the greatest key in `levels` levels, each as arrays of one element."""
+    if isinstance(keys, SetFilter):
+        return (keys.keys[:1],), (keys.keys[-1:],)
+    if isinstance(keys, RangesFilter):
+        return (keys.lows[:1],), (keys.highs[-1:],)
+    if isinstance(keys, BytesSetFilter):
+        words = widened(keys.words, levels)
+        return tuple(word[:1] for word in words), tuple(word[-1:] for word in words)
+    return words_of_strings([keys.low], levels), words_of_strings([keys.high], levels)
+
+
+def _meets(keys: NumberFilter | BytesFilter, lows: Levels, highs: Levels) -> Bools:
+    """Whether a key lies between the bounds, which meet the filter's whole span."""
+    if isinstance(keys, SetFilter):
+        return range_between(keys.keys, keys.keys, lows[0], highs[0])
+    if isinstance(keys, RangesFilter):
+        return range_between(keys.lows, keys.highs, lows[0], highs[0])
+    if isinstance(keys, BytesSetFilter):
+        return key_between(widened(keys.words, len(lows)), lows, highs)
+    return np.ones(len(lows[0]), dtype=np.bool_)

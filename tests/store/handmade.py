@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 Field: TypeAlias = tuple[str, Any]
 Struct: TypeAlias = Mapping[int, Field]
 
-INT32, INT64 = 1, 2
-UINT_8, UINT_16, UINT_32 = 11, 12, 13
+INT32, INT64, INT96, FLOAT, DOUBLE, BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY = 1, 2, 3, 4, 5, 6, 7
+# Numbers of parquet.thrift, ConvertedType.
+UTF8, DECIMAL, DATE, TIMESTAMP_MICROS, UINT_8, UINT_16, UINT_32, INTERVAL = 0, 5, 6, 10, 11, 12, 13, 21
+PARQUET_MR = "parquet-mr version 1.12.0"
 
 # Field numbers of parquet.thrift, struct Statistics.
 LEGACY_MAX, LEGACY_MIN, NULL_COUNT, MAX_VALUE, MIN_VALUE = 1, 2, 3, 5, 6
@@ -22,11 +24,37 @@ def int32(value: int) -> Field:
     return "binary", struct.pack("<i", value)
 
 
+def int64(value: int) -> Field:
+    return "binary", struct.pack("<q", value)
+
+
+def double(value: float) -> Field:
+    return "binary", struct.pack("<d", value)
+
+
+def binary(value: bytes) -> Field:
+    return "binary", value
+
+
+def between(low: Field, high: Field) -> Struct:
+    """Statistics with these bounds in the present fields and no nulls."""
+    return {NULL_COUNT: ("i64", 0), MIN_VALUE: low, MAX_VALUE: high}
+
+
+def legacy_between(low: Field, high: Field) -> Struct:
+    """Statistics as old writers made them."""
+    return {NULL_COUNT: ("i64", 0), LEGACY_MIN: low, LEGACY_MAX: high}
+
+
 def footer_tail(
     statistics: Sequence[Struct | None],
     physical: int = INT32,
     converted: int | None = None,
     type_defined_order: bool = True,
+    precision_scale: tuple[int, int] | None = None,
+    type_length: int | None = None,
+    created_by: str = PARQUET_MR,
+    key_values: Mapping[str, str] | None = None,
     starts: Sequence[int] | None = None,
     dictionary_pages: Sequence[int | None] | None = None,
     num_values: int = 10,
@@ -36,6 +64,10 @@ def footer_tail(
     element: dict[int, Field] = {1: ("i32", physical), 3: ("i32", 1), 4: ("binary", b"a")}
     if converted is not None:
         element[6] = ("i32", converted)
+    if precision_scale is not None:
+        element[7], element[8] = ("i32", precision_scale[1]), ("i32", precision_scale[0])
+    if type_length is not None:
+        element[2] = ("i32", type_length)
     schema = [{4: ("binary", b"root"), 5: ("i32", 1)}, element]
     groups = []
     for i, each in enumerate(statistics):
@@ -47,8 +79,11 @@ def footer_tail(
         2: ("list", ("struct", schema)),
         3: ("i64", 10 * len(statistics)),
         4: ("list", ("struct", groups)),
-        6: ("binary", b"parquet-mr version 1.12.0"),
+        6: ("binary", created_by.encode()),
     }
+    if key_values is not None:
+        pairs = [{1: ("binary", key.encode()), 2: ("binary", value.encode())} for key, value in key_values.items()]
+        metadata[5] = ("list", ("struct", pairs))
     if type_defined_order:
         metadata[7] = ("list", ("struct", [{1: ("struct", {})}]))
     footer = _struct(metadata) + trailing

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rtfilter.store.column_bounds import ColumnBounds
 from rtfilter.store.filters import KeyFilter, SetFilter, filter_of_keys
-from rtfilter.store.footers import ColumnBounds, FileStats, FooterProblem, read_local_footer
+from rtfilter.store.footers import FileStats, FooterProblem, read_local_footer
 from rtfilter.store.tables import ColumnFilter, FooterStore, Verdict
 
 PATIENCE_S = 20.0
@@ -54,9 +55,9 @@ def bounds_of(path: Path, column: str, case_sensitive: bool = False) -> ColumnBo
 
 
 def known_bounds(bounds: ColumnBounds | None) -> list[tuple[int, int] | str]:
-    """Per pack its bounds, `all null` or `unknown`."""
-    assert bounds is not None
-    rows = zip(bounds.lows.tolist(), bounds.highs.tolist(), bounds.has_bounds.tolist(), bounds.all_null.tolist(), strict=True)
+    """Per pack its bounds, `all null` or `unknown`. Of whole numbers only."""
+    assert bounds is not None and len(bounds.lows) == 1
+    rows = zip(bounds.lows[0].tolist(), bounds.highs[0].tolist(), bounds.has_bounds.tolist(), bounds.all_null.tolist(), strict=True)
     return [(low, high) if has else "all null" if null else "unknown" for low, high, has, null in rows]
 
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from rtfilter.store import tables
-from rtfilter.store.filters import EmptyFilter, KeyFilter, RangeFilter
+from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_range
 from rtfilter.store.footers import FileStats, FooterProblem, read_local_footer
 from rtfilter.store.tables import ColumnFilter, FooterStore, PackFigures
 from tests.store.tables_at_hand import PATIENCE_S, kept, keys, listing, loaded, set_of, verdict_on, write
@@ -53,7 +53,7 @@ class TestVerdicts:
 
     def test_every_filter_has_a_mask_of_its_own_and_they_intersect(self, store: FooterStore, three_files: list[Path]) -> None:
         digest = loaded(store, three_files, "a", "b")
-        filters = [ColumnFilter("a", "int", RangeFilter(0, 19)), ColumnFilter("b", "int", RangeFilter(10, 29))]
+        filters = [ColumnFilter("a", "int", filter_of_range(0, 19)), ColumnFilter("b", "int", filter_of_range(10, 29))]
         verdict = store.verdict(digest, filters, wait_s=PATIENCE_S)
         assert verdict is not None
         assert [np.flatnonzero(mask).tolist() for mask in verdict.keep] == [[0, 1], [1, 2]]
@@ -63,7 +63,7 @@ class TestVerdicts:
 
     def test_two_filters_on_one_column(self, store: FooterStore, three_files: list[Path]) -> None:
         digest = loaded(store, three_files, "a")
-        filters = [ColumnFilter("a", "int", RangeFilter(0, 19)), ColumnFilter("a", "int", EmptyFilter())]
+        filters = [ColumnFilter("a", "int", filter_of_range(0, 19)), ColumnFilter("a", "int", EmptyFilter())]
         verdict = store.verdict(digest, filters, wait_s=PATIENCE_S)
         assert verdict is not None and [int(mask.sum()) for mask in verdict.keep] == [2, 0]
 
@@ -116,7 +116,7 @@ class TestTypes:
 
     def test_packs_of_nulls_are_rejected(self, store: FooterStore, tmp_path: Path) -> None:
         path = write(tmp_path / "t.parquet", {"a": ints(None, None, 1, 2)}, pack_rows=2)
-        assert kept(store, loaded(store, [path], "a"), "a", RangeFilter(-(2**63), 2**63 - 1)) == [False, True]
+        assert kept(store, loaded(store, [path], "a"), "a", filter_of_range(-(2**63), 2**63 - 1)) == [False, True]
 
     def test_case_is_a_matter_of_the_question(self, store: FooterStore, tmp_path: Path) -> None:
         path = write(tmp_path / "t.parquet", {"Key": ints(1)})
@@ -403,7 +403,7 @@ class TestBoundsOfMemory:
     def test_a_table_laid_out_needs_its_files_no_more(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         paths = [write(tmp_path / f"{i}.parquet", {"a": ints(*range(100))}, pack_rows=1) for i in range(3)]
         # Room for both tables laid out, but not for all their files beside them.
-        store = FooterStore(cache_bytes=55_000)
+        store = FooterStore(cache_bytes=58_000)
         digest = loaded(store, paths, "a")
         assert verdict_on(store, digest, "a", keys(5)).files_unknown == 0
         reads: list[str] = []
@@ -442,7 +442,7 @@ class TestNoWrongReject:
         digest = loaded(store, paths, "a")
         forms: list[KeyFilter] = [EmptyFilter()]
         if key_values:
-            forms = [set_of(key_values), RangeFilter(min(key_values), max(key_values))]
+            forms = [set_of(key_values), filter_of_range(min(key_values), max(key_values))]
         for form in forms:
             keep = kept(store, digest, "a", form, "bigint")
             assert len(keep) == len(packs)

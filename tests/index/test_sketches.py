@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rtfilter.store.key_values import sortable_doubles
 from rtfilter.store.sketches.arrays import byte_strings
 from rtfilter.store.sketches.asked import (
     AnyValue,
@@ -27,7 +28,7 @@ from rtfilter.store.sketches.asked import (
 )
 from rtfilter.store.sketches.bloom import bloom_words
 from rtfilter.store.sketches.cmap import key_cmap
-from rtfilter.store.sketches.domain import LONG, domain_of, sortable_decimal, sortable_doubles
+from rtfilter.store.sketches.domain import LONG, domain_of
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 from rtfilter.store.sketches.histogram import key_histogram
 from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, Sketch, ValueSet
@@ -52,7 +53,7 @@ KEY_OF: dict[str, Callable[[Any], Any]] = {
     "float": lambda value: sortable(float(np.float32(value))),
     "double": sortable,
     "decimal(9,2)": lambda value: int(value.scaleb(2)),
-    "decimal(30,4)": lambda value: sortable_decimal(int(value.scaleb(4))),
+    "decimal(30,4)": lambda value: (int(value.scaleb(4)) + 2**127).to_bytes(16, "big"),
     "string": str.encode,
 }
 near = st.integers(-60, 60)

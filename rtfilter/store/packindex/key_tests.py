@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtfilter.store.filters import EmptyFilter, KeyFilter, RangeFilter
-from rtfilter.store.sketches.asked import LongKeys, LongRanges, NoValue, ValueTest
+from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter
+from rtfilter.store.sketches.arrays import ByteStrings
+from rtfilter.store.sketches.asked import ByteKeys, ByteRange, LongKeys, LongRanges, NoValue, Values, ValueTest
 
 
 def test_of_filter(keys: KeyFilter) -> ValueTest:
     """The test that a filled filter makes of its column."""
+    return ValueTest(_values(keys), nulls=keys.keep_nulls)
+
+
+def _values(keys: KeyFilter) -> Values:
     if isinstance(keys, EmptyFilter):
-        return ValueTest(NoValue())
-    if isinstance(keys, RangeFilter):
-        return ValueTest(LongRanges(np.array([keys.low], dtype=np.int64), np.array([keys.high], dtype=np.int64)))
-    # Sets are sorted; of equal neighbours one is enough.
-    return ValueTest(LongKeys(np.unique(keys.keys)))
+        return NoValue()
+    if isinstance(keys, RangesFilter):
+        return LongRanges(keys.lows, keys.highs)
+    if isinstance(keys, BytesRangeFilter):
+        return ByteRange(keys.low, keys.high)
+    if isinstance(keys, BytesSetFilter):
+        return ByteKeys(ByteStrings(keys.offsets, keys.blob))
+    # Sorted, but not always distinct.
+    return LongKeys(keys.keys[np.concatenate(([True], keys.keys[1:] != keys.keys[:-1]))])

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rtfilter.store.key_values import LONGEST_SHORT_DECIMAL, sortable_doubles
 from rtfilter.store.sketches.arrays import ByteStrings, Int64s
 
 LONG = "long"
@@ -26,8 +27,6 @@ FIRST_UNAMBIGUOUS_US = -2_208_988_800_000_000
 _INTEGERS = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 _OTHER_LONGS = frozenset({"date", "timestamp", "timestamp_ntz", "boolean", "float", "double"})
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_MOST_LONG_DIGITS = 18
-_CANONICAL_NAN_BITS = 0x7FF8000000000000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def domain_of(spark_type: str) -> str | None:
     decimal = decimal_of(spark_type)
     if decimal is None:
         return None
-    return LONG if decimal[0] <= _MOST_LONG_DIGITS else BYTES
+    return LONG if decimal[0] <= LONGEST_SHORT_DECIMAL else BYTES
 
 
 def can_stand_for(indexed_type: str, asked_type: str) -> bool:
@@ -82,18 +81,6 @@ def pack_values(column: Any, spark_type: str) -> PackValues | None:
         return None if longs is None else PackValues(len(column), nulls, longs, None)
     strings = _strings(distinct, spark_type)
     return None if strings is None else PackValues(len(column), nulls, None, strings)
-
-
-def sortable_doubles(values: npt.NDArray[np.float64]) -> Int64s:
-    """Doubles as int64 of the same order: -0.0 is 0.0, every NaN is one and above all numbers."""
-    bits = (values + 0.0).view(np.int64)
-    bits = np.where(np.isnan(values), np.int64(_CANONICAL_NAN_BITS), bits)
-    return np.where(bits >= 0, bits, bits ^ np.int64(0x7FFFFFFFFFFFFFFF))
-
-
-def sortable_decimal(unscaled: int) -> bytes:
-    """A decimal of more than 18 digits as 16 bytes of the same order."""
-    return (unscaled + 2**127).to_bytes(16, "big")
 
 
 def _decoded(column: Any) -> Any:

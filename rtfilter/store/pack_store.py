@@ -178,7 +178,7 @@ def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool) -> Ou
     if column is None:
         return outcome
     try:
-        found = placed.index.judge(column, leaf.test, placed.numbers)
+        found = placed.index.judge(column, leaf.test, placed.numbers, accepts=False)
     except (IndexStorageError, ValueError, IndexError, MemoryError) as error:
         placed.index.problems[f"verdict on {column}"] = f"{type(error).__name__}: {error}"
         return outcome

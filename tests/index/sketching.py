@@ -49,7 +49,7 @@ def sketched_values(packs: Sequence[PackValues | None], spark_type: str, sketch:
 
 
 def judged(rows: SketchRows, test: ValueTest) -> Outcome:
-    return rows.judge(test, np.arange(len(rows.rows), dtype=np.int64))
+    return rows.judge(test, np.arange(len(rows), dtype=np.int64))
 
 
 def verdicts(rows: SketchRows, test: ValueTest) -> list[str]:

@@ -143,7 +143,8 @@ class SketchFile:
                 found = load_rows(self._sketch, self._domain, table.combine_chunks().to_batches())
             except (pa.ArrowException, KeyError, ValueError, IndexError) as error:
                 raise IndexStorageError(f"{self._opened.name} of the index is damaged: {error}.") from error
-            self._loaded.put(key, found, table.nbytes)
+            # Of rows and nulls, 16 bytes a pack, only four flags are kept.
+            self._loaded.put(key, found, table.nbytes - 12 * table.num_rows)
         return found
 
 

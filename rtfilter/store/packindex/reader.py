@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from rtfilter.store.packindex.datafiles import LoadedBatches, SketchFile, open_s
 from rtfilter.store.packindex.log import ACTIVE, LogView, read_log
 from rtfilter.store.packindex.snapshot import Snapshot, domain_of_column
 from rtfilter.store.packindex.storage import IndexStorage
-from rtfilter.store.sketches.arrays import Bools, Int64s
+from rtfilter.store.sketches.arrays import At, Int64s
 from rtfilter.store.sketches.asked import ValueTest
 from rtfilter.store.sketches.domain import can_stand_for
 from rtfilter.store.sketches.kinds import KINDS, Sketch
@@ -58,19 +59,24 @@ class PackIndex:
             return None
         return found[0]
 
-    def judge(self, column: str, test: ValueTest, numbers: Int64s) -> Outcome:
+    def judge(self, column: str, test: ValueTest, numbers: Int64s, *, accepts: bool = True) -> Outcome:
         """The verdict of all sketches of an indexed column on the packs with these numbers.
 
-        A sketch is asked only of packs that the cheaper ones have left.
+        A sketch is asked only of packs that the cheaper ones have left; without `accepts` none is found to be accepted.
         """
+        if not bool(np.all(numbers[1:] > numbers[:-1])):
+            distinct, places = np.unique(numbers, return_inverse=True)
+            found = self.judge(column, test, distinct, accepts=accepts)
+            return Outcome(found.reject[places], found.accept[places])
         outcome = partial(len(numbers))
-        reject, accept = outcome.reject, outcome.accept
         for number, sketch in self._cheapest_first(column):
-            for segment, places in self._by_segment(numbers, reject):
-                file = self._sketch_file(segment, number, sketch)
+            first = 0
+            for segment, (begin, end) in enumerate(_spans(numbers, self._segment_ends)):
+                file = self._sketch_file(segment, number, sketch) if begin < end else None
                 if file is not None:
-                    first = int(self._segment_ends[segment]) - self.snapshot.segments[segment].packs.rows
-                    self._judge_file(file, test, numbers[places] - first, places, (reject, accept))
+                    part = Outcome(outcome.reject[begin:end], outcome.accept[begin:end])
+                    self._judge_file(file, test, numbers[begin:end] - first, part, accepts)
+                first = int(self._segment_ends[segment])
         return outcome
 
     def _cheapest_first(self, column: str) -> Iterable[tuple[int, Sketch]]:
@@ -78,30 +84,24 @@ class PackIndex:
         mine = [(i, sketch) for i, sketch in enumerate(self.snapshot.definition.sketches) if sketch.column == column]
         return sorted(mine, key=lambda each: order.index(each[1].kind))
 
-    def _by_segment(self, numbers: Int64s, reject: Bools) -> Iterable[tuple[int, Int64s]]:
-        """For each segment the places in `numbers` of its packs that are not rejected yet."""
-        open_places = np.flatnonzero(~reject)
-        if len(self._segment_ends) == 1:
-            yield 0, open_places
-            return
-        segments = np.searchsorted(self._segment_ends, numbers[open_places], "right")
-        for segment in np.unique(segments).tolist():
-            yield segment, open_places[segments == segment]
-
-    def _judge_file(self, file: SketchFile, test: ValueTest, rows: Int64s, places: Int64s, verdicts: tuple[Bools, Bools]) -> None:
-        """Puts the verdict of one sketch file on its rows into `verdicts` at `places`."""
-        reject, accept = verdicts
-        groups = np.searchsorted(file.ends, rows, "right") if len(file.ends) > 1 else np.zeros(len(rows), dtype=np.int64)
-        for group in np.unique(groups).tolist():
-            mine = np.flatnonzero(groups == group) if len(file.ends) > 1 else slice(None)
-            first = int(file.ends[group - 1]) if group else 0
+    def _judge_file(self, file: SketchFile, test: ValueTest, rows: Int64s, verdicts: Outcome, accepts: bool) -> None:
+        """Adds the verdict of one sketch file on these rows of it, in rising order, to what is there."""
+        first = 0
+        for group, (begin, end) in enumerate(_spans(rows, file.ends)):
+            reject, accept = verdicts.reject[begin:end], verdicts.accept[begin:end]
+            asked = rows[begin:end] - first if bool(reject.any()) else _next_to_each_other(rows[begin:end] - first)
+            still_open = slice(None) if isinstance(asked, slice) or not bool(reject.any()) else np.flatnonzero(~reject)
+            first = int(file.ends[group])
+            if begin == end or bool(reject.all()):
+                continue
             try:
-                found = file.rows(group).judge(test, rows[mine] - first)
+                at = asked if isinstance(asked, slice) else asked[still_open]
+                found = file.rows(group).judge(test, at, accepts=accepts)
             except IndexStorageError as error:
                 self.problems[f"row group {group}"] = str(error)
                 continue
-            reject[places[mine]] |= found.reject
-            accept[places[mine]] |= found.accept
+            reject[still_open] |= found.reject
+            accept[still_open] |= found.accept
 
     def _sketch_file(self, segment: int, number: int, sketch: Sketch) -> SketchFile | None:
         key = (segment, number)
@@ -114,6 +114,19 @@ class PackIndex:
                 self.problems[f"{sketch.kind} {sketch.column}"] = str(error)
                 self._files[key] = None
         return self._files[key]
+
+
+def _spans(numbers: Int64s, ends: Int64s) -> list[tuple[int, int]]:
+    """For each part, which ends before `ends[i]`, the places in the rising numbers that belong to it."""
+    cuts = [0, *np.searchsorted(numbers, ends).tolist()]
+    return list(pairwise(cuts))
+
+
+def _next_to_each_other(numbers: Int64s) -> At:
+    """Rising numbers as a slice, when there is no gap between them."""
+    if len(numbers) and int(numbers[-1]) - int(numbers[0]) + 1 == len(numbers):
+        return slice(int(numbers[0]), int(numbers[-1]) + 1)
+    return numbers
 
 
 def table_root(place: str, snapshot: Snapshot) -> str:

@@ -15,6 +15,8 @@ UInt32s: TypeAlias = npt.NDArray[np.uint32]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Prefixes: TypeAlias = npt.NDArray[np.bytes_]
+# Places in arrays: a slice where they are next to each other, which costs no copy.
+At: TypeAlias = Int64s | slice
 
 LOWEST = -(2**63)
 HIGHEST = 2**63 - 1

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rtfilter.store.sketches.arrays import Bools, ByteStrings, Int64s, Prefixes
+from rtfilter.store.sketches.arrays import At, Bools, ByteStrings, Int64s, Prefixes
 from rtfilter.store.sketches.asked import ByteKeys, BytePrefix, ByteRange, LongKeys, Values, ranges_of
 from rtfilter.store.sketches.columns import int64_column, string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
+from rtfilter.store.sketches.key_grid import key_between
 
 # Longer strings are cut here: a cut lowest value is below the real one, for a cut highest one `high_exact` is false.
 BOUND_BYTES = 32
@@ -55,19 +56,20 @@ class LongBounds:
     highs: Int64s
     valid: Bools
 
-    def might_hold(self, values: Values, at: Int64s) -> Bools:
+    def might_hold(self, values: Values, at: At) -> Bools:
         lows, highs = self.lows[at], self.highs[at]
         if isinstance(values, LongKeys):
-            return _first_at_or_above(values.keys, values.keys, lows, highs)
+            return key_between(values.keys, lows, highs)
         ranges = ranges_of(values)
         if ranges is None:
-            return np.ones(len(at), dtype=np.bool_)
+            return np.ones(len(lows), dtype=np.bool_)
         if len(ranges.lows) == 1:
-            meets: Bools = (highs >= ranges.lows[0]) & (lows <= ranges.highs[0])
+            meets: Bools = highs >= ranges.lows[0]
+            meets &= lows <= ranges.highs[0]
             return meets
         return _first_at_or_above(ranges.highs, ranges.lows, lows, highs)
 
-    def holds_only(self, values: Values, at: Int64s) -> Bools:
+    def holds_only(self, values: Values, at: At) -> Bools:
         lows, highs = self.lows[at], self.highs[at]
         if isinstance(values, LongKeys):
             first = np.searchsorted(values.keys, lows, "left")
@@ -78,7 +80,7 @@ class LongBounds:
             return full
         ranges = ranges_of(values)
         if ranges is None:
-            return np.zeros(len(at), dtype=np.bool_)
+            return np.zeros(len(lows), dtype=np.bool_)
         first = np.minimum(np.searchsorted(ranges.highs, lows, "left"), len(ranges.highs) - 1)
         inside: Bools = (ranges.lows[first] <= lows) & (ranges.highs[first] >= highs)
         return inside
@@ -108,14 +110,14 @@ class StringBounds:
     def width(self) -> int:
         return int(self.lows.dtype.itemsize)
 
-    def might_hold(self, values: Values, at: Int64s) -> Bools:
+    def might_hold(self, values: Values, at: At) -> Bools:
         lows, highs = self.lows[at], self.highs[at]
         if isinstance(values, ByteKeys):
             keys = values.keys.prefixes(self.width)
             first = np.searchsorted(keys, lows, "left")
             meets: Bools = (first < len(keys)) & (keys[np.minimum(first, len(keys) - 1)] <= highs)
             return meets
-        meets = np.ones(len(at), dtype=np.bool_)
+        meets = np.ones(len(lows), dtype=np.bool_)
         if isinstance(values, ByteRange):
             if values.low is not None:
                 meets &= highs >= self._cut(values.low)
@@ -126,10 +128,10 @@ class StringBounds:
             meets = (highs >= self._cut(values.prefix)) & (lows.astype(f"S{length}") <= np.bytes_(values.prefix[:length]))
         return meets
 
-    def holds_only(self, values: Values, at: Int64s) -> Bools:
-        if not isinstance(values, ByteRange):
-            return np.zeros(len(at), dtype=np.bool_)
+    def holds_only(self, values: Values, at: At) -> Bools:
         inside = np.array(self.exact[at])
+        if not isinstance(values, ByteRange):
+            return np.zeros_like(inside)
         if values.low is not None:
             inside &= self.lows[at] > self._cut(values.low)
         if values.high is not None:

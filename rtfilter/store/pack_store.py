@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,9 @@ from rtfilter.store.sketches.arrays import Bools, Int64s
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, judge_predicate, leaves_of, parse_predicate
 from rtfilter.store.tables import MOST_LISTS, ColumnFilter, FooterStore, Verdict
+
+# Well below the time that the bridge waits for an answer (rtfilter.planner.timeoutMs).
+DEFAULT_INDEX_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +99,12 @@ class PackStore:
         wait_s: float = 1.0,
         location: str = "",
         predicate: Mapping[str, Any] | None = None,
+        index_s: float = DEFAULT_INDEX_S,
     ) -> StoreVerdict | None:
         """Which packs each filter keeps, by footers and by every index; None when the digest is not known.
 
-        `location` is `rtfilter.store.location`; `predicate` a static predicate as sketches/predicates.py describes it.
+        `location` is `rtfilter.store.location`; `predicate` a static predicate as sketches/predicates.py describes it; `index_s`
+        the seconds that indexes may take: packs whose sketches are not read by then are kept.
         """
         packs = self.footers.verdict(digest, filters, case_sensitive, wait_s)
         with self._lock:
@@ -111,7 +117,7 @@ class PackStore:
         indexes = self.shelf.indexes(store_places([file.path for file in files], location))
         relevant = [index for index in indexes if any(index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)]
         placed = [self._place(index, files, packs) for index in relevant]
-        judge = _judge(placed, packs.packs_total, case_sensitive)
+        judge = _judge(placed, packs.packs_total, case_sensitive, time.monotonic() + index_s)
         keep = tuple(kept & ~judge(leaf).reject for kept, leaf in zip(packs.keep, asked, strict=True))
         static = None if tree is None else ~judge_predicate(tree, judge, packs.packs_total).reject
         keep, static = self._trusted(files, packs, placed, keep, static)
@@ -164,21 +170,21 @@ def _packs_of(counts: Any, files: Bools) -> Int64s:
     return np.flatnonzero(np.repeat(files, np.maximum(counts, 0)))
 
 
-def _judge(placed: Sequence[_Placed], packs: int, case_sensitive: bool) -> Callable[[Leaf], Outcome]:
+def _judge(placed: Sequence[_Placed], packs: int, case_sensitive: bool, deadline_s: float) -> Callable[[Leaf], Outcome]:
     def judge(leaf: Leaf) -> Outcome:
-        return agreed((_judged(each, leaf, packs, case_sensitive) for each in placed), packs)
+        return agreed((_judged(each, leaf, packs, case_sensitive, deadline_s) for each in placed), packs)
 
     return judge
 
 
-def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool) -> Outcome:
+def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadline_s: float) -> Outcome:
     """The verdict of one index on the packs of a layout."""
     outcome = partial(packs)
     column = placed.index.column(leaf.column, leaf.type, case_sensitive)
     if column is None:
         return outcome
     try:
-        found = placed.index.judge(column, leaf.test, placed.numbers, accepts=False)
+        found = placed.index.judge(column, leaf.test, placed.numbers, accepts=False, deadline_s=deadline_s)
     except (IndexStorageError, ValueError, IndexError, MemoryError) as error:
         placed.index.problems[f"verdict on {column}"] = f"{type(error).__name__}: {error}"
         return outcome

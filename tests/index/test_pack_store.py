@@ -168,6 +168,12 @@ def test_an_index_is_read_anew_after_each_action(store: PackStore, folder: Path)
     assert kept(ask(store, folder, keys(7003))) == [7]
 
 
+def test_an_index_that_takes_too_long_keeps_what_it_has_not_judged(store: PackStore, folder: Path) -> None:
+    create_index(folder, sketches=(Bloom("a"),))
+    assert kept(ask(store, folder, keys(7003), index_s=-1.0)) == list(range(10))
+    assert kept(ask(store, folder, keys(7003), index_s=60.0)) == [7]
+
+
 def test_an_unknown_digest_is_nothing_known(store: PackStore) -> None:
     assert store.verdict("?", [ColumnFilter("a", "bigint", keys(1))]) is None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -59,14 +61,17 @@ class PackIndex:
             return None
         return found[0]
 
-    def judge(self, column: str, test: ValueTest, numbers: Int64s, *, accepts: bool = True) -> Outcome:
+    def judge(
+        self, column: str, test: ValueTest, numbers: Int64s, *, accepts: bool = True, deadline_s: float = math.inf
+    ) -> Outcome:
         """The verdict of all sketches of an indexed column on the packs with these numbers.
 
-        A sketch is asked only of packs that the cheaper ones have left; without `accepts` none is found to be accepted.
+        A sketch is asked only of packs that the cheaper ones have left; without `accepts` none is found to be accepted. What is not
+        read by `deadline_s` (of time.monotonic) is not asked: its packs stay open.
         """
         if not bool(np.all(numbers[1:] > numbers[:-1])):
             distinct, places = np.unique(numbers, return_inverse=True)
-            found = self.judge(column, test, distinct, accepts=accepts)
+            found = self.judge(column, test, distinct, accepts=accepts, deadline_s=deadline_s)
             return Outcome(found.reject[places], found.accept[places])
         outcome = partial(len(numbers))
         for number, sketch in self._cheapest_first(column):
@@ -75,7 +80,7 @@ class PackIndex:
                 file = self._sketch_file(segment, number, sketch) if begin < end else None
                 if file is not None:
                     part = Outcome(outcome.reject[begin:end], outcome.accept[begin:end])
-                    self._judge_file(file, test, numbers[begin:end] - first, part, accepts)
+                    self._judge_file(file, test, numbers[begin:end] - first, part, accepts, deadline_s)
                 first = int(self._segment_ends[segment])
         return outcome
 
@@ -84,7 +89,9 @@ class PackIndex:
         mine = [(i, sketch) for i, sketch in enumerate(self.snapshot.definition.sketches) if sketch.column == column]
         return sorted(mine, key=lambda each: order.index(each[1].kind))
 
-    def _judge_file(self, file: SketchFile, test: ValueTest, rows: Int64s, verdicts: Outcome, accepts: bool) -> None:
+    def _judge_file(
+        self, file: SketchFile, test: ValueTest, rows: Int64s, verdicts: Outcome, accepts: bool, deadline_s: float
+    ) -> None:
         """Adds the verdict of one sketch file on these rows of it, in rising order, to what is there."""
         first = 0
         for group, (begin, end) in enumerate(_spans(rows, file.ends)):
@@ -94,6 +101,8 @@ class PackIndex:
             first = int(file.ends[group])
             if begin == end or bool(reject.all()):
                 continue
+            if time.monotonic() > deadline_s:
+                return
             try:
                 at = asked if isinstance(asked, slice) else asked[still_open]
                 found = file.rows(group).judge(test, at, accepts=accepts)

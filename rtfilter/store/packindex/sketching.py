@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from rtfilter.store.packindex.footer import footer_digest, pack_starts, parsed_footer, read_tail
 from rtfilter.store.sketches.domain import PackValues, domain_of, pack_values
-from rtfilter.store.sketches.kinds import Sketch
+from rtfilter.store.sketches.kinds import MinMax, Sketch
 from rtfilter.store.sketches.rows import sketch_row, sketch_schema
 
 # Spark marks files whose dates or timestamps follow the old hybrid calendar.
@@ -93,8 +93,9 @@ def _sketch_packs(
     leaves = {column: _readable_leaf(parquet, column, type_) for column, type_ in types.items()}
     rows_of: list[list[dict[str, Any]]] = [[] for _ in sketches]
     column_bytes = 0
+    counted = frozenset(sketch.column for sketch in sketches if not isinstance(sketch, MinMax))
     for pack in mine:
-        values = _values_of_pack(parquet, pack, leaves, types)
+        values = _values_of_pack(parquet, pack, leaves, types, counted)
         for rows, sketch in zip(rows_of, sketches, strict=True):
             rows.append(sketch_row(sketch, values[sketch.column]))
         group = metadata.row_group(pack)
@@ -131,9 +132,9 @@ def _is_plain_int96(metadata: Any, spark_type: str) -> bool:
 
 
 def _values_of_pack(
-    parquet: Any, pack: int, leaves: Mapping[str, int | None], types: Mapping[str, str]
+    parquet: Any, pack: int, leaves: Mapping[str, int | None], types: Mapping[str, str], counted: frozenset[str]
 ) -> dict[str, PackValues | None]:
-    """The values of each column in one pack; a column at a time, so that one is in memory and not all."""
+    """The values of each column in one pack, distinct in the columns `counted`; a column is read at a time, to save memory."""
     found: dict[str, PackValues | None] = {}
     for column, leaf in leaves.items():
         if leaf is None:
@@ -143,5 +144,5 @@ def _values_of_pack(
         values = table.column(0)
         if parquet.schema.column(leaf).physical_type == "INT96":
             values = values.cast(pa.timestamp("us", tz="UTC"))
-        found[column] = pack_values(values, types[column])
+        found[column] = pack_values(values, types[column], distinct=column in counted)
     return found

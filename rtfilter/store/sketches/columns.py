@@ -12,6 +12,13 @@ from rtfilter.store.sketches.arrays import Bools, ByteStrings, Int64s
 from rtfilter.store.sketches.domain import binary_strings
 
 
+def binary_array(strings: ByteStrings) -> Any:
+    """Byte strings as a pyarrow array, without a copy."""
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(strings), [None, pa.py_buffer(strings.offsets), pa.py_buffer(strings.blob)]
+    )
+
+
 def int64_column(column: Any) -> tuple[Int64s, Bools]:
     """The numbers, 0 for null, and which ones are not null."""
     valid = np.asarray(pc.is_valid(column))

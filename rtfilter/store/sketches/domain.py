@@ -31,7 +31,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 @dataclass(frozen=True, slots=True)
 class PackValues:
-    """One column of one pack: rows, nulls among them, and the distinct other values in one of the two domains, in no order."""
+    """One column of one pack: rows, nulls among them, and the other values, distinct, in one of the two domains, in no order."""
 
     rows: int
     nulls: int
@@ -69,18 +69,23 @@ def can_stand_for(indexed_type: str, asked_type: str) -> bool:
     return indexed_type == asked_type
 
 
-def pack_values(column: Any, spark_type: str) -> PackValues | None:
-    """The values of one pack (a pyarrow ChunkedArray) for a column of this type; None where it is not sure what Spark sees."""
-    found = _decoded(column)
-    nulls = column.null_count
-    distinct = pc.drop_null(pc.unique(found))
-    if isinstance(distinct, pa.ChunkedArray):
-        distinct = distinct.combine_chunks()
+def pack_values(column: Any, spark_type: str, *, distinct: bool = True) -> PackValues | None:
+    """The values of one pack (a pyarrow ChunkedArray) for a column of this type; None where it is not sure what Spark sees.
+
+    `distinct` false leaves values as often as they are there, for sketches that do not mind.
+    """
+    values = pc.drop_null(_decoded(column))
+    if distinct:
+        values = pc.unique(values)
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.ChunkedArray):
+        values = pa.concat_arrays(values.chunks)
     if domain_of(spark_type) == LONG:
-        longs = _longs(distinct, spark_type)
-        return None if longs is None else PackValues(len(column), nulls, longs, None)
-    strings = _strings(distinct, spark_type)
-    return None if strings is None else PackValues(len(column), nulls, None, strings)
+        longs = _longs(values, spark_type)
+        return None if longs is None else PackValues(len(column), column.null_count, longs, None)
+    strings = _strings(values, spark_type)
+    return None if strings is None else PackValues(len(column), column.null_count, None, strings)
 
 
 def _decoded(column: Any) -> Any:

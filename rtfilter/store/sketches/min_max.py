@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from rtfilter.store.sketches.arrays import At, Bools, ByteStrings, Int64s, Prefixes
+from rtfilter.store.sketches.arrays import At, Bools, Int64s, Prefixes
 from rtfilter.store.sketches.asked import ByteKeys, BytePrefix, ByteRange, LongKeys, Values, ranges_of
-from rtfilter.store.sketches.columns import int64_column, string_column
+from rtfilter.store.sketches.columns import binary_array, int64_column, string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 from rtfilter.store.sketches.key_grid import key_between
 
@@ -32,20 +33,10 @@ def build(values: PackValues) -> dict[str, Any]:
     assert values.strings is not None
     if not len(values.strings):
         return {"low": None, "high": None, "low_exact": True, "high_exact": True}
-    low, high = _lowest_and_highest(values.strings)
+    # Arrow compares binaries as unsigned bytes.
+    low, high = (bound.as_py() for bound in pc.min_max(binary_array(values.strings)).values())
     cut_low, cut_high = low[:BOUND_BYTES], high[:BOUND_BYTES]
     return {"low": cut_low, "high": cut_high, "low_exact": cut_low == low, "high_exact": cut_high == high}
-
-
-def _lowest_and_highest(strings: ByteStrings) -> tuple[bytes, bytes]:
-    prefixes = strings.prefixes(BOUND_BYTES)
-    order = np.argsort(prefixes, kind="stable")
-    # Numpy takes strings that differ in NULs at the end, or behind the prefix, for equal: these few are compared in full.
-    first, last = prefixes[order[0]], prefixes[order[-1]]
-    return (
-        min(strings[i] for i in np.flatnonzero(prefixes == first).tolist()),
-        max(strings[i] for i in np.flatnonzero(prefixes == last).tolist()),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Whether sorted keys have one between two bounds, for many pairs of bounds at once.
+"""Which of many intervals meet one of many ranges, without a loop over either.
 
-A value is a tuple of levels (numpy arrays of any number type) that are compared one after the other: a whole number is one level, a
-byte string one per word.
+A value is a tuple of levels (arrays of any number type) that are compared one after the other: a whole number is one level, a byte
+string one per word. Intervals come in the order of their lows, so that the ranges, which are fewer or come in order at least, are
+looked up among them and not the other way round: that costs the same however values are spread and whatever they begin with.
 """
 
 from __future__ import annotations
@@ -14,80 +15,55 @@ import numpy.typing as npt
 from rtfilter.store.arrays import Bools, Int64s, Levels
 
 
-def at_most(values: Levels, limit: Levels) -> Bools:
-    """For each value whether it is <= the one value of `limit`."""
-    below: Bools = values[-1] <= limit[-1][0]
-    for value, bound in zip(values[-2::-1], limit[-2::-1], strict=True):
-        below = (value < bound[0]) | ((value == bound[0]) & below)
-    return below
+def in_order(values: Levels) -> npt.NDArray[np.intp]:
+    """The numbers that put these values in order."""
+    # Stable sorting is also the one that is quick on what is in order already.
+    order: npt.NDArray[np.intp] = np.argsort(values[0], kind="stable") if len(values) == 1 else np.lexsort(values[::-1])
+    return order
 
 
-def at_least(values: Levels, limit: Levels) -> Bools:
-    """For each value whether it is >= the one value of `limit`."""
-    above: Bools = values[-1] >= limit[-1][0]
-    for value, bound in zip(values[-2::-1], limit[-2::-1], strict=True):
-        above = (value > bound[0]) | ((value == bound[0]) & above)
-    return above
+def meets_a_range(lows: Levels, highs: Levels, range_lows: Levels, range_highs: Levels) -> Bools:
+    """For each interval [low, high], in order of their lows, whether it meets one of the sorted ranges, at least one.
 
-
-def range_between(range_lows: Int64s, range_highs: Int64s, lows: Int64s, highs: Int64s) -> Bools:
-    """For each pair of bounds whether one of the sorted disjoint ranges meets it.
-
-    More ranges begin at or below a pair's end than end below its start: one of them is in between.
+    Ranges may touch but not overlap. An interval meets one exactly if it meets the first range that does not end before it begins.
     """
-    found: Bools = np.searchsorted(range_highs, lows, "left") < np.searchsorted(range_lows, highs, "right")
-    return found
-
-
-def key_between(keys: Levels, lows: Levels, highs: Levels) -> Bools:
-    """For each pair of bounds (both included) whether one of the sorted keys, at least one, lies between them.
-
-    Level by level: what the levels so far make certain, one way or the other, is settled; only pairs with a bound that agrees with
-    a key so far go on to the next level.
-    """
+    # So many intervals begin at or before the end of each range; those between two counts have the latter's range as their first.
+    begun = _counts_up_to(lows, range_highs)
+    first_of = np.diff(begun, prepend=0)
+    reached = int(begun[-1])
     found = np.zeros(len(lows[0]), dtype=np.bool_)
-    still_open = np.arange(len(found))
-    # Where a bound stands among the distinct beginnings of keys: 2i + 1 is at the i-th, 2i just before it. All share the empty one.
-    prefixes = np.zeros(len(keys[0]), dtype=np.int64)
-    low_at = high_at = np.ones(len(found), dtype=np.int64)
-    for words, low_words, high_words in zip(keys, lows, highs, strict=True):
-        step = _Step(prefixes, words)
-        low_at = step.places(low_at, low_words[still_open])
-        high_at = step.places(high_at, high_words[still_open])
-        prefixes = step.numbers
-        touched = low_at >> 1 < (high_at + 1) >> 1
-        within = (low_at + 1) >> 1 < high_at >> 1
-        found[still_open[within]] = True
-        goes_on = touched & ~within
-        still_open, low_at, high_at = still_open[goes_on], low_at[goes_on], high_at[goes_on]
-    # Equal in every level is equal: what still touches a key holds it.
-    found[still_open] = True
+    met: Bools = np.ones(reached, dtype=np.bool_)
+    for range_low, high in zip(range_lows[::-1], highs[::-1], strict=True):
+        first_low, end = np.repeat(range_low, first_of), high[:reached]
+        met = (first_low < end) | ((first_low == end) & met)
+    found[:reached] = met
     return found
 
 
-class _Step:
-    """One level of the keys: beginnings one level longer than `prefixes`, numbered in order (`numbers`, one per key)."""
-
-    def __init__(self, prefixes: Int64s, words: npt.NDArray[Any]) -> None:
-        self.words = np.unique(words)
-        # One sorted number per pair of prefix and word.
-        codes = prefixes * len(self.words) + np.searchsorted(self.words, words)
-        is_new = np.concatenate([[True], codes[1:] != codes[:-1]])
-        self.numbers: Int64s = np.cumsum(is_new) - 1
-        self.codes = codes[is_new]
-        self.first_of_prefix = np.searchsorted(self.codes, np.arange(int(prefixes[-1]) + 2) * len(self.words))
-
-    def places(self, at: Int64s, words: npt.NDArray[Any]) -> Int64s:
-        """Places among the longer beginnings, from places among the shorter ones and the next word of each bound."""
-        prefix = at >> 1
-        word = np.searchsorted(self.words, words)
-        is_word = self.words[np.minimum(word, len(self.words) - 1)] == words
-        code = prefix * len(self.words) + word
-        if len(self.first_of_prefix) == 2:
-            place, is_code = word, is_word
+def _counts_up_to(ordered: Levels, values: Levels) -> Int64s:
+    """For each value how many of the ordered ones are at or below it."""
+    begins = np.zeros(len(values[0]), dtype=np.int64)
+    ends = np.full(len(values[0]), len(ordered[0]), dtype=np.int64)
+    # Level by level, [begins, ends) are those that equal the value so far; where there are none, both are its place.
+    for level, value in zip(ordered, values, strict=True):
+        if bool(np.all(begins == begins[0]) and np.all(ends == ends[0])):
+            first, span = begins[0], level[begins[0] : ends[0]]
+            begins, ends = first + np.searchsorted(span, value, "left"), first + np.searchsorted(span, value, "right")
         else:
-            place = np.searchsorted(self.codes, code)
-            is_code = is_word & (self.codes[np.minimum(place, len(self.codes) - 1)] == code)
-        tied = (at & 1).astype(np.bool_)
-        placed: Int64s = np.where(tied, 2 * place + is_code, 2 * self.first_of_prefix[prefix])
-        return placed
+            begins, ends = _bisect(level, value, begins, ends, np.less), _bisect(level, value, begins, ends, np.less_equal)
+    return ends
+
+
+def _bisect(level: npt.NDArray[Any], values: npt.NDArray[Any], begins: Int64s, ends: Int64s, goes_before: np.ufunc) -> Int64s:
+    """For each value its place in a slice of its own of the level: behind the elements that go before it."""
+    places: Int64s = begins.copy()
+    limits = ends.copy()
+    searched = np.flatnonzero(places < limits)
+    while len(searched):
+        place, limit = places[searched], limits[searched]
+        middle = (place + limit) >> 1
+        is_before = goes_before(level[middle], values[searched])
+        places[searched] = np.where(is_before, middle + 1, place)
+        limits[searched] = np.where(is_before, limit, middle)
+        searched = searched[places[searched] < limits[searched]]
+    return places

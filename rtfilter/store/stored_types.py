@@ -11,7 +11,7 @@ from rtfilter.store.key_values import LONGEST_SHORT_DECIMAL
 
 
 class Kind(Enum):
-    """Values that Spark may read as a type of its own; those of two kinds are never compared."""
+    """What a column holds; each of Spark's types may be read from some of these."""
 
     INTEGER = "integer"
     BOOLEAN = "boolean"

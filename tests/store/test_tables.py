@@ -401,15 +401,15 @@ class TestBoundsOfMemory:
         assert verdict_on(store, digest, "a", keys(5)).files_unknown == 3
 
     def test_a_table_laid_out_needs_its_files_no_more(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        paths = [write(tmp_path / f"{i}.parquet", {"a": ints(*range(100))}, pack_rows=1) for i in range(3)]
-        # Room for both tables laid out, but not for all their files beside them.
-        store = FooterStore(cache_bytes=58_000)
-        digest = loaded(store, paths, "a")
+        paths = [write(tmp_path / f"{i}.parquet", {"a": ints(*range(100)), "b": ints(*range(100))}, pack_rows=1) for i in range(3)]
+        # Room for both tables laid out with one column each, but not for all their files beside them.
+        store = FooterStore(cache_bytes=70_000)
+        digest = loaded(store, paths, "a", "b")
         assert verdict_on(store, digest, "a", keys(5)).files_unknown == 0
         reads: list[str] = []
         replace_reader(monkeypatch, reads.append)
-        other = write(tmp_path / "other.parquet", {"a": ints(*range(500))}, pack_rows=1)
-        verdict_on(store, loaded(store, [other], "a", digest="other"), "a", keys(5))
+        other = write(tmp_path / "other.parquet", {"a": ints(*range(500)), "b": ints(*range(500))}, pack_rows=1)
+        verdict_on(store, loaded(store, [other], "a", "b", digest="other"), "a", keys(5))
         assert len(store._cache) < 4
         store.prefetch(digest, ["a"])
         assert verdict_on(store, digest, "a", keys(5)).files_unknown == 0

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-import numpy as np
-
 from planner import legality, lineage
 from planner.reasons import Refusal
 from planner.snapshot import LEFT, RIGHT, Attribute, Expression, OtherExpression
 from rtfilter.store import verdicts
-from rtfilter.store.arrays import Bools, Int64s
+from rtfilter.store.arrays import Bools, Levels
 from rtfilter.store.filters import KeyFilter
-from rtfilter.store.ordered_search import range_between
+from rtfilter.store.ordered_search import meets_a_range
 
 NOTHING = "nothing"
 
@@ -38,20 +36,16 @@ def _taking_for_columns(marks: tuple[str, ...]) -> Callable[[Expression], Attrib
     return plain_column
 
 
-def _without_keys_at_the_end(range_lows: Int64s, range_highs: Int64s, lows: Int64s, highs: Int64s) -> Bools:
-    """The set's verdict with the wrong side in its second search: a key equal to a pack's highest value is not seen."""
-    if range_lows is not range_highs:
-        return range_between(range_lows, range_highs, lows, highs)
-    found: Bools = np.searchsorted(range_highs, lows, "left") < np.searchsorted(range_lows, highs, "left")
-    return found
+def _without_keys_at_the_end(lows: Levels, highs: Levels, range_lows: Levels, range_highs: Levels) -> Bools:
+    """The set's verdict with an end left out: a key equal to a pack's highest value is not seen."""
+    seen = tuple(high - 1 for high in highs) if range_lows is range_highs else highs
+    return meets_a_range(lows, seen, range_lows, range_highs)
 
 
-def _open_range(range_lows: Int64s, range_highs: Int64s, lows: Int64s, highs: Int64s) -> Bools:
+def _open_range(lows: Levels, highs: Levels, range_lows: Levels, range_highs: Levels) -> Bools:
     """The range's verdict with its upper end left out."""
-    if range_lows is range_highs:
-        return range_between(range_lows, range_highs, lows, highs)
-    found: Bools = np.searchsorted(range_highs, lows, "right") < np.searchsorted(range_lows, highs, "right")
-    return found
+    seen = range_highs if range_lows is range_highs else tuple(high - 1 for high in range_highs)
+    return meets_a_range(lows, highs, range_lows, seen)
 
 
 def _unknown_means_no(packs: verdicts.PackBounds, keys: KeyFilter) -> Bools:
@@ -80,9 +74,9 @@ BROKEN: dict[str, Broken] = {
     "<=> is taken for =": Broken(_lineage("coalesce("), ("<=>",)),
     "a computed key is taken for its column": Broken(_lineage(" + ", " - ", "date_add("), (" + 1)", "(0 - ")),
     "a set misses a key at the end of a pack": Broken(
-        lambda: mock.patch.object(verdicts, "range_between", _without_keys_at_the_end)
+        lambda: mock.patch.object(verdicts, "meets_a_range", _without_keys_at_the_end)
     ),
-    "a range misses its last key": Broken(lambda: mock.patch.object(verdicts, "range_between", _open_range)),
+    "a range misses its last key": Broken(lambda: mock.patch.object(verdicts, "meets_a_range", _open_range)),
     # might_match is imported by name where it is used.
     "an unknown pack is rejected": Broken(lambda: mock.patch("rtfilter.store.tables.might_match", _unknown_means_no)),
 }

@@ -15,7 +15,8 @@ from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import PROTOCOL, BodyWriter, Frame
 from rtfilter.options import Options, defaults
 from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_keys, filter_of_range
-from rtfilter.store.tables import ColumnFilter, FooterStore, Verdict
+from rtfilter.store.pack_store import PackStore
+from rtfilter.store.tables import ColumnFilter, Verdict
 from rtfilter.version import __version__
 
 Message = dict[str, Any]
@@ -40,7 +41,8 @@ class Requests:
     """The handlers, one for each `op`, and the pack store that they share. Called from several threads."""
 
     def __init__(self) -> None:
-        self.store = FooterStore()
+        self.packs = PackStore()
+        self.store = self.packs.footers
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
             "plan": self._plan,
@@ -90,7 +92,7 @@ class Requests:
     def _file_list(self, frame: Frame) -> tuple[Message, bytes]:
         message = frame.json
         self.store.limit_cache(options_of(frame).footers_cache_bytes)
-        self.store.add_list(message["digest"], message["paths"], message["sizes"], message["mtimes"])
+        self.packs.add_list(message["digest"], message["paths"], message["sizes"], message["mtimes"])
         self.store.prefetch(message["digest"], message["columns"])
         return {"read": self.store.needs_bridge(message["digest"], message["columns"])}, b""
 
@@ -111,13 +113,12 @@ class Requests:
         for scan in frame.json["scans"]:
             columns = [ColumnFilter(f["column"], f["type"], _key_filter(frame, f)) for f in scan["filters"]]
             self.store.prefetch(scan["files"], {column.column for column in columns})
-            verdict = self.store.verdict(
-                scan["files"], columns, bool(spark.get("case_sensitive", False)), wait_s=options.footers_wait_ms / 1000
-            )
+            case_sensitive, wait_s = bool(spark.get("case_sensitive", False)), options.footers_wait_ms / 1000
+            verdict = self.packs.verdict(scan["files"], columns, case_sensitive, wait_s, options.store_location)
             if verdict is None:
                 unknown.append(scan["files"])
             else:
-                verdicts.append((scan, verdict))
+                verdicts.append((scan, verdict.packs))
         if unknown:
             return {"unknown_digests": unknown}, b""
         return _answer_fill(verdicts, settings)

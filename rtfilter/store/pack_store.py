@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.packindex.catalog import Located
 from rtfilter.store.packindex.key_tests import test_of_filter
 from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places
@@ -20,11 +22,15 @@ from rtfilter.store.packindex.trust import FileTrust
 from rtfilter.store.paths import local_path
 from rtfilter.store.sketches.arrays import Bools, Int64s
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
-from rtfilter.store.sketches.predicates import Leaf, judge_predicate, leaves_of, parse_predicate
+from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
 from rtfilter.store.tables import MOST_LISTS, ColumnFilter, FooterStore, Verdict
 
 # Well below the time that the bridge waits for an answer (rtfilter.planner.timeoutMs).
 DEFAULT_INDEX_S = 0.5
+# Indexes of one file list whose layout is kept.
+MOST_LOCATED = 8
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,15 @@ class StoreVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class _Listed:
+    """The files of one digest, the directories that their indexes may be in, and where their packs are in indexes used lately."""
+
+    files: tuple[FileIdentity, ...]
+    places: tuple[str, ...]
+    located: dict[tuple[str, int], Located] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class _Placed:
     """An index over one layout: pack `places[i]` of the layout is pack `numbers[i]` of the index."""
 
@@ -79,17 +94,18 @@ class PackStore:
         self.shelf = IndexShelf()
         self._trust = FileTrust()
         self._lock = threading.Lock()
-        self._files: OrderedDict[str, tuple[FileIdentity, ...]] = OrderedDict()
+        self._lists: OrderedDict[str, _Listed] = OrderedDict()
 
     def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> None:
         """Makes a file list known, as FooterStore.add_list does. Raises ValueError."""
         self.footers.add_list(digest, paths, sizes, mtimes)
         files = tuple(FileIdentity(*each) for each in zip(paths, sizes, mtimes, strict=True))
         with self._lock:
-            self._files[digest] = files
-            self._files.move_to_end(digest)
-            while len(self._files) > MOST_LISTS:
-                self._files.popitem(last=False)
+            if digest not in self._lists:
+                self._lists[digest] = _Listed(files, store_places(paths, ""))
+            self._lists.move_to_end(digest)
+            while len(self._lists) > MOST_LISTS:
+                self._lists.popitem(last=False)
 
     def verdict(
         self,
@@ -108,30 +124,61 @@ class PackStore:
         """
         packs = self.footers.verdict(digest, filters, case_sensitive, wait_s)
         with self._lock:
-            files = self._files.get(digest)
-        if packs is None or files is None:
+            listed = self._lists.get(digest)
+        if packs is None or listed is None:
             return None
-        asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
+        deadline_s = time.monotonic() + index_s
         tree = None if predicate is None else parse_predicate(predicate)
+        try:
+            return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s)
+        except Exception as error:  # whatever an index has in it, what the footers say still holds
+            _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
+            static = None if tree is None else np.ones(packs.packs_total, dtype=np.bool_)
+            return StoreVerdict(packs, static, ())
+
+    def _with_indexes(
+        self,
+        listed: _Listed,
+        packs: Verdict,
+        filters: Sequence[ColumnFilter],
+        tree: Predicate | None,
+        case_sensitive: bool,
+        location: str,
+        deadline_s: float,
+    ) -> StoreVerdict:
+        asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
         columns = [*asked, *(() if tree is None else leaves_of(tree))]
-        indexes = self.shelf.indexes(store_places([file.path for file in files], location))
+        indexes = self.shelf.indexes(store_places((), location) if location else listed.places)
         relevant = [index for index in indexes if any(index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)]
-        placed = [self._place(index, files, packs) for index in relevant]
-        judge = _judge(placed, packs.packs_total, case_sensitive, time.monotonic() + index_s)
+        placed = [self._place(index, listed, packs) for index in relevant]
+        judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s)
         keep = tuple(kept & ~judge(leaf).reject for kept, leaf in zip(packs.keep, asked, strict=True))
         static = None if tree is None else ~judge_predicate(tree, judge, packs.packs_total).reject
-        keep, static = self._trusted(files, packs, placed, keep, static)
-        uses = tuple(_use(each, len(files), packs, keep, static) for each in placed)
+        keep, static = self._trusted(listed.files, packs, placed, keep, static)
+        uses = tuple(_use(each, len(listed.files), packs, keep, static) for each in placed)
         return StoreVerdict(replace(packs, keep=keep), static, uses)
 
-    def _place(self, index: PackIndex, files: Sequence[FileIdentity], packs: Verdict) -> _Placed:
+    def _located(self, index: PackIndex, listed: _Listed) -> Located:
+        """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms."""
+        key = (index.storage.place, index.number)
+        with self._lock:
+            found = listed.located.get(key)
+        if found is None:
+            found = index.catalog().locate(listed.files)
+            with self._lock:
+                while len(listed.located) >= MOST_LOCATED:
+                    del listed.located[next(iter(listed.located))]
+                listed.located[key] = found
+        return found
+
+    def _place(self, index: PackIndex, listed: _Listed, packs: Verdict) -> _Placed:
         """The packs that footers and index agree on: same file, same number of packs, same starts."""
-        located = index.catalog().locate(files)
+        located = self._located(index, listed)
         same = (packs.counts == located.counts) & (packs.counts >= 0)
         places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
         agree = (packs.starts[places] == located.starts[mine]) & (packs.rows[places] == located.rows[mine])
         if not bool(agree.all()):
-            file_of = np.repeat(np.arange(len(files)), np.maximum(packs.counts, 0))
+            file_of = np.repeat(np.arange(len(listed.files)), np.maximum(packs.counts, 0))
             same[np.unique(file_of[places[~agree]])] = False
             places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
         return _Placed(index, places, located.numbers[mine], int(np.count_nonzero(~same & (packs.counts != 0))))

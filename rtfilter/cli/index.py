@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -187,8 +185,6 @@ def _session(master: str | None) -> Iterator[Any]:
         return
     from pyspark.sql import SparkSession
 
-    # Spark's workers would be the first python3 of the path, which may know nothing of us.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("rtfilter index").master(master)
     spark = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR").getOrCreate()
     try:

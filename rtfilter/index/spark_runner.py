@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +62,8 @@ class SparkRunner:
         context.setJobDescription(f"rtfilter index {definition.name}: {begin + 1} to {begin + len(portions)} of {total} portions")
         try:
             tasks = context.parallelize(list(portions), len(portions))
-            return tasks.map(lambda portion: sketch_portion(portion, sketches, types)).collect()
+            with _own_interpreter(context):
+                return tasks.map(lambda portion: sketch_portion(portion, sketches, types)).collect()
         except Exception as error:
             if type(error).__module__.split(".")[0] not in ("pyspark", "py4j"):
                 raise
@@ -79,14 +82,32 @@ def _cause(text: str) -> str:
     return next((line for line in lines if _PYTHON_ERROR.match(line)), lines[0]).strip()
 
 
+@contextmanager
+def _own_interpreter(context: SparkContext) -> Iterator[None]:
+    """Workers on this machine get the driver's interpreter, which has pyarrow, unless somebody has chosen another."""
+    before = context.pythonExec
+    chosen = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+    if _is_local(context) and not chosen:
+        context.pythonExec = sys.executable
+    try:
+        yield
+    finally:
+        context.pythonExec = before
+
+
+def _is_local(context: SparkContext) -> bool:
+    """Whether workers are children of this machine's JVM, with its environment."""
+    master = str(context.master)
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
 def _result_bytes(found: PortionSketches) -> int:
     return sum(batch.nbytes for batch in found.batches)
 
 
 def _equip(context: SparkContext) -> None:
     """Sends our code to executors on other machines; a local master's workers have the driver's."""
-    master = str(context.master)
-    if (master.startswith("local") and not master.startswith("local-cluster")) or context.applicationId in _equipped:
+    if _is_local(context) or context.applicationId in _equipped:
         return
     folder = Path(rtfilter.__file__).parent
     archive = Path(tempfile.mkdtemp(prefix="rtfilter-")) / "rtfilter-store.zip"

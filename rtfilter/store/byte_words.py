@@ -5,8 +5,8 @@ while different strings may share their words ("a" and "a" with a zero byte behi
 test on words may keep a pack too many and never rejects one too many, whatever a writer did to bounds behind the first 32 bytes.
 Numpy's own strings are no way: they drop zero bytes at the end.
 
-Memory, laid out: 16 bytes a pack and word needed by the longest bound (at most 4), so a million packs take 16 MB for keys of up to
-8 bytes, 32 MB for the 16 bytes of TPC-DS's ids and of long decimals, 64 MB at most; offsets and a blob would take 16 MB for the
+Memory: 16 bytes for a pack's two bounds and each word that the longest bound needs, so a million packs take 16 MB for strings of up
+to 8 bytes, 32 MB for the 16 bytes of TPC-DS's ids and of long decimals, 64 MB at most. Offsets and a blob would take 16 MB for the
 offsets alone, and as many bytes as bounds happen to have.
 """
 

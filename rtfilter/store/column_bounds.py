@@ -144,7 +144,8 @@ def _micros(lows: Int64s, highs: Int64s, has_bounds: Bools, micros: tuple[int, i
 def _floats(found: _Statistics) -> _Bounds:
     lows = np.array([np.nan if low is None else low for low in found.lows], dtype=np.float64)
     highs = np.array([np.nan if high is None else high for high in found.highs], dtype=np.float64)
-    # A NaN among the bounds says that a comparison with it went wrong; 0.0 twice is what some writers store for want of a bound.
+    # A NaN among the bounds says that a comparison with it went wrong. 0.0 twice may be bounds that were never set: parquet-java's
+    # own begin as that, and it puts them back to it when it finds a NaN (apache/parquet-java#461).
     has_bounds = (lows <= highs) & ~((lows == 0.0) & (highs == 0.0))
     return (sortable_doubles(lows),), (sortable_doubles(highs),), has_bounds
 

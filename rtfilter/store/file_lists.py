@@ -20,16 +20,21 @@ StatsOf = Callable[[FileIdentity], FileStats | None]
 
 @dataclass(frozen=True, slots=True)
 class PackLayout:
-    """The packs of all known files, in list order. `counts` is -1 for a file that is not known; `unread` are those files."""
+    """The packs of all known files, in list order.
+
+    `counts` is -1 for a file that is not known; `unread` are those files. `footers`: the digest of each file's footer, 0
+    for a file that is not known.
+    """
 
     counts: npt.NDArray[np.int32]
     starts: Int64s
     rows: Int64s
     unread: tuple[int, ...]
+    footers: npt.NDArray[np.uint64]
 
     @property
     def memory_bytes(self) -> int:
-        return self.counts.nbytes + self.starts.nbytes + self.rows.nbytes
+        return self.counts.nbytes + self.starts.nbytes + self.rows.nbytes + self.footers.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +75,30 @@ class FileList:
         self.columns = {}
 
     def laid_out(self, wanted: Sequence[ColumnKey], stats_of: StatsOf) -> tuple[PackLayout, list[PackBounds]]:
-        """The layout and the wanted columns, made anew only where a file has become known since."""
+        """The layout and the wanted columns, made anew only where a file has become known since, or another one."""
         layout = self.layout
-        if layout is None or any(stats_of(self.files[i]) is not None for i in layout.unread):
+        if (
+            layout is None
+            or any(stats_of(self.files[i]) is not None for i in layout.unread)
+            or (any(self._lacks(key, stats_of) for key in wanted) and self._has_other_files(layout, stats_of))
+        ):
             self.drop_layout()
             layout = self.layout = _lay_out(self.files, stats_of)
         return layout, [self._column(layout, key, stats_of).bounds for key in wanted]
 
     def _column(self, layout: PackLayout, key: ColumnKey, stats_of: StatsOf) -> LaidOutColumn:
+        if self._lacks(key, stats_of):
+            self.columns[key] = _lay_out_column(self.files, layout, key, stats_of)
+        return self.columns[key]
+
+    def _lacks(self, key: ColumnKey, stats_of: StatsOf) -> bool:
         column = self.columns.get(key)
-        if column is None or any(_has_column(stats_of(self.files[i]), key.name) for i in column.unread):
-            column = self.columns[key] = _lay_out_column(self.files, layout, key, stats_of)
-        return column
+        return column is None or any(_has_column(stats_of(self.files[i]), key.name) for i in column.unread)
+
+    def _has_other_files(self, layout: PackLayout, stats_of: StatsOf) -> bool:
+        """Whether a file was replaced, between two readings of its footer, by one of the same size and time."""
+        found = ((stats_of(file), footer) for file, footer in zip(self.files, layout.footers.tolist(), strict=True))
+        return any(stats is not None and stats.footer != footer for stats, footer in found)
 
     def covers(self, index: int, name: str) -> bool:
         """Whether the layout has this column of a file already, so that the file itself need not be kept."""
@@ -119,6 +136,7 @@ def _lay_out(files: Sequence[FileIdentity], stats_of: StatsOf) -> PackLayout:
         starts=_end_to_end([stats.starts for stats in known]),
         rows=_end_to_end([stats.rows for stats in known]),
         unread=tuple(i for i, stats in enumerate(found) if stats is None),
+        footers=np.array([0 if stats is None else stats.footer for stats in found], dtype=np.uint64),
     )
 
 

@@ -6,6 +6,7 @@ A footer is read with pyarrow, the asked columns go into arrays, pyarrow's objec
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 from rtfilter.store.arrays import Int64s
 from rtfilter.store.column_bounds import ColumnBounds, column_bounds
 from rtfilter.store.file_origin import file_origin
+from rtfilter.store.raw_statistics import bounds_have_widths, needs_a_look, stored_width
 
 # The size of most footers; a larger one costs a second read.
 FIRST_READ_BYTES = 64 << 10
@@ -41,10 +43,12 @@ class FileColumn:
 class FileStats:
     """The packs of one file, in file order.
 
+    `footer` is a 64-bit digest of the footer: it tells a file from another one of its size and time, which Spark's listing can't.
     `starts` are byte offsets as parquet-java's BlockMetaData.getStartingPos gives them. `columns` has an entry for every asked name
     in lower case: the top-level columns that it may mean.
     """
 
+    footer: int
     starts: Int64s
     rows: Int64s
     columns: Mapping[str, tuple[FileColumn, ...]]
@@ -57,10 +61,10 @@ class FileStats:
         return matching[0].bounds if len(matching) == 1 else None
 
     def with_columns_of(self, other: FileStats) -> FileStats:
-        """The same packs, with the columns of both; only these where the packs differ (a file replaced unnoticed)."""
-        if not (np.array_equal(self.starts, other.starts) and np.array_equal(self.rows, other.rows)):
+        """The same packs, with the columns of both; only these where the footers differ (a file replaced unnoticed)."""
+        if self.footer != other.footer:
             return self
-        return FileStats(self.starts, self.rows, {**other.columns, **self.columns})
+        return FileStats(self.footer, self.starts, self.rows, {**other.columns, **self.columns})
 
     @property
     def memory_bytes(self) -> int:
@@ -144,6 +148,11 @@ def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | 
         return FooterProblem("two row groups start at the same byte")
     rows = np.array([pack.num_rows for pack in packs], dtype=np.int64)
     found = _find_columns(metadata.schema, wanted)
+    if needs_a_look(metadata.created_by):
+        leaves = [leaf for matching in found.values() for _, leaf in matching if leaf is not None]
+        widths = {leaf: width for leaf in leaves if (width := stored_width(metadata.schema.column(leaf))) is not None}
+        if not bounds_have_widths(footer, widths):
+            return FooterProblem("the statistics of a column have the wrong length")
     origin = file_origin(metadata, footer)
     columns = {
         name: tuple(
@@ -152,7 +161,11 @@ def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | 
         )
         for name, matching in found.items()
     }
-    return FileStats(np.array(starts, dtype=np.int64), rows, columns)
+    return FileStats(_digest(footer), np.array(starts, dtype=np.int64), rows, columns)
+
+
+def _digest(footer: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(footer, digest_size=8).digest(), "little")
 
 
 def _starting_position(first_column: Any) -> int:

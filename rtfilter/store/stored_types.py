@@ -31,6 +31,8 @@ CALENDAR_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 # Microseconds per unit as (times, divided by).
 _UNITS = {"milliseconds": (1000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1000)}
 _PLAIN = {"BOOLEAN": Kind.BOOLEAN, "FLOAT": Kind.FLOAT, "DOUBLE": Kind.DOUBLE, "FIXED_LEN_BYTE_ARRAY": Kind.FIXED_BYTES}
+# Some writers shorten bounds from 64 bytes on, and pyarrow ends the process on one that is shorter than its type.
+LONGEST_FIXED_BYTES = 64
 _STRING_ANNOTATIONS = frozenset({"NONE", "STRING", "ENUM", "JSON", "BSON"})
 
 
@@ -67,6 +69,8 @@ def stored_type(column: Any) -> StoredType | None:
         return _decimal(column, physical)
     if physical == "BYTE_ARRAY":
         return StoredType(Kind.STRING, as_bytes=True) if logical in _STRING_ANNOTATIONS else None
+    if physical == "FIXED_LEN_BYTE_ARRAY" and column.length > LONGEST_FIXED_BYTES:
+        return None
     if physical in _PLAIN:
         # Of these only FIXED_LEN_BYTE_ARRAY has annotations: UUID, FLOAT16.
         return StoredType(_PLAIN[physical], as_bytes=physical == "FIXED_LEN_BYTE_ARRAY") if logical == "NONE" else None

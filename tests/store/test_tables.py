@@ -174,6 +174,24 @@ class TestUnknownFiles:
         assert kept(store, digest, "b", keys(5)).count(True) == 1
         assert kept(store, digest, "a", keys(5)).count(True) == 1
 
+    def test_a_file_replaced_by_one_of_its_size_and_time_is_noticed_when_its_footer_is_read_again(
+        self, store: FooterStore, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "t.parquet"
+        write(path, {"a": ints(*range(20)), "b": ints(*range(20))})
+        digest = loaded(store, [path], "a")
+        assert kept(store, digest, "a", keys(55)) == [False, False]
+        status = path.stat()
+        write(path, {"a": ints(*range(50, 70)), "b": ints(*range(50, 70))})
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert path.stat().st_size == status.st_size
+        store.prefetch(digest, ["b"])
+        assert kept(store, digest, "b", keys(55)) == [True, False]
+        # What was known of the other column is of the file before.
+        assert kept(store, digest, "a", keys(55)) == [True, True]
+        store.prefetch(digest, ["a"])
+        assert kept(store, digest, "a", keys(55)) == [True, False]
+
 
 def replace_file(path: Path, change: str) -> None:
     status = path.stat()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError
-from rtfilter.store.packindex import actions, log
+from rtfilter.store.packindex import actions, log, segments
 from rtfilter.store.packindex.build import Progress
 from rtfilter.store.packindex.listing import list_directory
 from rtfilter.store.packindex.reader import open_index
@@ -183,6 +184,27 @@ def test_a_build_that_fails_leaves_the_state_before_it(folder: Path) -> None:
     view = log.read_log(storage_of(folder))
     assert view.state == log.DOES_NOT_EXIST and view.under_way is None
     assert table.files and not list((folder / "_rtfilter" / "i" / "data").iterdir())
+
+
+def test_a_filesystem_without_hard_links_is_refused_with_a_way_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*paths: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(IndexStorageError, match=r"no hard links.*set rtfilter.store.location"):
+        create_index(folder)
+    assert not [path for path in (folder / "_rtfilter").rglob("*") if path.is_file()]
+
+
+def test_a_full_disk_is_an_error_of_ours_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(segments.SegmentWriter, "add_file", refuse)
+    with pytest.raises(IndexStorageError, match="No space left"):
+        create_index(folder)
+    assert not list((folder / "_rtfilter" / "i" / "data").iterdir())
+    assert log.read_log(storage_of(folder)).under_way is None
 
 
 def test_one_bad_file_is_a_problem_and_the_others_are_indexed(folder: Path) -> None:

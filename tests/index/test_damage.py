@@ -75,6 +75,16 @@ def test_every_damaged_file_leaves_its_packs_open(folder: Path, damage: str) -> 
     assert check_nothing_is_raised(folder)
 
 
+def test_a_damaged_index_is_warned_of_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data_files(folder)[0].write_bytes(b"")
+    index = open_index(storage_of(folder))
+    assert index is not None
+    for _ in range(3):
+        kept(index, folder, "a", ABSENT)
+    warnings = [record.getMessage() for record in caplog.records]
+    assert len(warnings) == 1 and "Its packs are read" in warnings[0]
+
+
 def test_a_missing_file_leaves_its_packs_open(folder: Path) -> None:
     for path in data_files(folder):
         whole = path.read_bytes()

@@ -102,7 +102,7 @@ def sketches_of(packs: list[list[Row]]) -> dict[str, list[SketchRows]]:
     }
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(
     packs=st.lists(st.lists(st.tuples(numbers | st.none(), texts | st.none()), min_size=1, max_size=5), min_size=1, max_size=4),
     tree=trees,

@@ -126,7 +126,7 @@ def byte_tests(draw: st.DrawFn, keys: Sequence[bytes]) -> tuple[Values, Callable
 
 
 @pytest.mark.parametrize("spark_type", sorted(ARROW))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_no_verdict_is_wrong(spark_type: str, data: st.DataObject) -> None:
     values = VALUES[spark_type]

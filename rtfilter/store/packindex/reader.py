@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import time
@@ -23,6 +24,8 @@ from rtfilter.store.sketches.kinds import KINDS, Sketch
 from rtfilter.store.sketches.outcomes import Outcome, partial
 
 STORE_FOLDER = "_rtfilter"
+
+_log = logging.getLogger(__name__)
 
 
 class PackIndex:
@@ -47,9 +50,14 @@ class PackIndex:
             try:
                 self._catalog = load_catalog(self.storage, self.snapshot, self.root)
             except IndexStorageError as error:
-                self.problems["catalog"] = str(error)
+                self._tell("catalog", error)
                 self._catalog = Catalog((), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), self.root)
         return self._catalog
+
+    def _tell(self, what: str, error: IndexStorageError) -> None:
+        if what not in self.problems:
+            _log.warning("index %s: %s Its packs are read.", self.snapshot.definition.name, error)
+        self.problems[what] = str(error)
 
     def column(self, name: str, spark_type: str, case_sensitive: bool) -> str | None:
         """The indexed column that a query means, None when there is none, or sketches made for another type."""
@@ -107,7 +115,7 @@ class PackIndex:
                 at = asked if isinstance(asked, slice) else asked[still_open]
                 found = file.rows(group).judge(test, at, accepts=accepts)
             except IndexStorageError as error:
-                self.problems[f"row group {group}"] = str(error)
+                self._tell(f"row group {group}", error)
                 continue
             reject[still_open] |= found.reject
             accept[still_open] |= found.accept
@@ -120,7 +128,7 @@ class PackIndex:
                 file = self.snapshot.segments[segment].sketches[number]
                 self._files[key] = open_sketch_file(self.storage, file, sketch, domain, self._loaded)
             except IndexStorageError as error:
-                self.problems[f"{sketch.kind} {sketch.column}"] = str(error)
+                self._tell(f"{sketch.kind} {sketch.column}", error)
                 self._files[key] = None
         return self._files[key]
 

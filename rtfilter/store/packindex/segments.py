@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -86,7 +87,7 @@ class SegmentWriter:
     """A segment in the making; used as a context, which removes what an error has left unfinished."""
 
     def __init__(self, storage: IndexStorage, definition: Definition) -> None:
-        self._definition = definition
+        self._place = storage.place
         self._packs = 0
         self._writers: list[_DataWriter] = []
         try:
@@ -108,10 +109,12 @@ class SegmentWriter:
     def __enter__(self) -> SegmentWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Only on errors: after an interrupt or a kill the next vacuum removes it.
-        if kind is not None and issubclass(kind, Exception):
+        if isinstance(error, Exception):
             self.discard()
+        if isinstance(error, OSError):
+            raise IndexStorageError(f"the index can't be written to {self._place}: {error}.") from error
 
     def _writer(self, storage: IndexStorage, schema: Any, about: dict[str, Any], compression: str) -> _DataWriter:
         writer = _DataWriter(storage, schema, about, compression)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections import OrderedDict
@@ -16,6 +17,8 @@ from rtfilter.store.paths import local_path
 
 MOST_OPEN = 64
 MOST_INDEXES_IN_A_PLACE = 100
+
+_log = logging.getLogger(__name__)
 
 
 def store_places(paths: Iterable[str], location: str) -> tuple[str, ...]:
@@ -74,6 +77,8 @@ class IndexShelf:
                     return known[1]
             opened = self._reopened(storage, None if known is None else known[1])
         except IndexStorageError as error:
+            if folder not in self.problems:
+                _log.warning("index in %s: %s It is not used.", folder, error)
             self.problems[folder] = str(error)
             return None
         with self._lock:

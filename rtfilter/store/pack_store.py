@@ -27,6 +27,8 @@ from rtfilter.store.tables import MOST_LISTS, ColumnFilter, FooterStore, Verdict
 
 # Well below the time that the bridge waits for an answer (rtfilter.planner.timeoutMs).
 DEFAULT_INDEX_S = 0.5
+# Longest time for a look at the footers of files that lose packs; what it has found out is kept for the next query.
+TRUST_S = 0.25
 # Indexes of one file list whose layout is kept.
 MOST_LOCATED = 8
 
@@ -125,6 +127,8 @@ class PackStore:
         packs = self.footers.verdict(digest, filters, case_sensitive, wait_s)
         with self._lock:
             listed = self._lists.get(digest)
+            if listed is not None:
+                self._lists.move_to_end(digest)
         if packs is None or listed is None:
             return None
         deadline_s = time.monotonic() + index_s
@@ -154,7 +158,7 @@ class PackStore:
         judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s)
         keep = tuple(kept & ~judge(leaf).reject for kept, leaf in zip(packs.keep, asked, strict=True))
         static = None if tree is None else ~judge_predicate(tree, judge, packs.packs_total).reject
-        keep, static = self._trusted(listed.files, packs, placed, keep, static)
+        keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S)
         uses = tuple(_use(each, len(listed.files), packs, keep, static) for each in placed)
         return StoreVerdict(replace(packs, keep=keep), static, uses)
 
@@ -188,17 +192,22 @@ class PackStore:
         files: Sequence[FileIdentity],
         packs: Verdict,
         placed: Sequence[_Placed],
-        keep: tuple[Bools, ...],
-        static: Bools | None,
+        verdicts: tuple[tuple[Bools, ...], Bools | None],
+        deadline_s: float,
     ) -> tuple[tuple[Bools, ...], Bools | None]:
         """The verdicts without what indexes say of files that are not the indexed ones; only files that lose packs count."""
+        keep, static = verdicts
         lost = np.zeros(packs.packs_total, dtype=np.bool_)
         for ours, theirs in zip(keep, packs.keep, strict=True):
             lost |= theirs & ~ours
         if static is not None:
             lost |= ~static
         file_of = np.repeat(np.arange(len(files)), np.maximum(packs.counts, 0))
-        doubtful = [i for i in np.unique(file_of[lost]).tolist() if not self._is_unchanged(files[i], placed)]
+        doubtful = [
+            i
+            for i in np.unique(file_of[lost]).tolist()
+            if time.monotonic() > deadline_s or not self._is_unchanged(files[i], placed)
+        ]
         if not doubtful:
             return keep, static
         back = np.isin(file_of, doubtful)

@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @click.group("index")
 def index() -> None:
-    """Make and keep indexes of Parquet tables: with them joins and predicates skip row groups that footers can't rule out.
+    """Make and keep indexes of Parquet tables: with them joins skip row groups that footers can't rule out.
 
     PATH is a table's directory or file on this machine. An index lives in `_rtfilter` inside it, or in --location.
     """

@@ -24,7 +24,7 @@ SPARK_JOB_FROM_BYTES = 256 << 20
 
 
 class Index:
-    """An index of a table: sketches of its row groups, with which joins and predicates skip what footers can't.
+    """An index of a table: sketches of its row groups, with which joins skip those that footers can't rule out.
 
     Objects are handles: every call looks at the index as it is on disk then.
     """

@@ -14,6 +14,9 @@ from rtfilter.version import __version__
 if TYPE_CHECKING:
     from rtfilter.errors import (
         BenchError,
+        IndexDefinitionError,
+        IndexStateError,
+        IndexStorageError,
         JarBuildError,
         JavaNotFoundError,
         NotConfiguredError,
@@ -23,15 +26,24 @@ if TYPE_CHECKING:
         RtFilterError,
         UnsupportedSparkError,
     )
+    from rtfilter.index.api import Index
+    from rtfilter.index.find import indexes
     from rtfilter.inspection import explain, last_report, why_not
     from rtfilter.session import attach, configure, prune, pruned, spark_conf
+    from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, ValueSet
 
 # Looked up at first use: the planner host imports this package too, and must not wait for pyspark.
 _HOMES = {
     "rtfilter.session": ("attach", "configure", "prune", "pruned", "spark_conf"),
     "rtfilter.inspection": ("explain", "last_report", "why_not"),
+    "rtfilter.index.api": ("Index",),
+    "rtfilter.index.find": ("indexes",),
+    "rtfilter.store.sketches.kinds": ("Bloom", "CMap", "Histogram", "MinMax", "ValueSet"),
     "rtfilter.errors": (
         "BenchError",
+        "IndexDefinitionError",
+        "IndexStateError",
+        "IndexStorageError",
         "JarBuildError",
         "JavaNotFoundError",
         "NotConfiguredError",
@@ -46,18 +58,28 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BenchError",
+    "Bloom",
+    "CMap",
+    "Histogram",
+    "Index",
+    "IndexDefinitionError",
+    "IndexStateError",
+    "IndexStorageError",
     "JarBuildError",
     "JavaNotFoundError",
+    "MinMax",
     "NotConfiguredError",
     "OptionError",
     "ProtocolError",
     "ResultMismatchError",
     "RtFilterError",
     "UnsupportedSparkError",
+    "ValueSet",
     "__version__",
     "attach",
     "configure",
     "explain",
+    "indexes",
     "last_report",
     "prune",
     "pruned",

@@ -42,6 +42,18 @@ class ResultMismatchError(RtFilterError):
     """`rtfilter.verify` found that a query gives another result with the layer on."""
 
 
+class IndexDefinitionError(RtFilterError):
+    """A sketch, column, table or name of which no index can be made."""
+
+
+class IndexStateError(RtFilterError):
+    """An action that the state of an index does not allow, or one that another writer has overtaken."""
+
+
+class IndexStorageError(RtFilterError):
+    """A place where an index cannot be kept, or a file of an index or its table that cannot be read there."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that names the closest of `known` to `name`; all of them when nothing is close."""
     choices = sorted(known)

@@ -9,6 +9,7 @@ from rtfilter.cli.build_jar import build_jar
 from rtfilter.cli.doctor import doctor
 from rtfilter.cli.explain import explain, whynot
 from rtfilter.cli.failure import ENVIRONMENT_HELP, CleanErrors
+from rtfilter.cli.index import index
 from rtfilter.version import __version__
 
 
@@ -19,5 +20,5 @@ def main() -> None:
     the large side are opened at all."""
 
 
-for command in (bench, doctor, build_jar, explain, whynot):
+for command in (bench, doctor, build_jar, explain, whynot, index):
     main.add_command(command)

@@ -13,7 +13,7 @@ from rtfilter.errors import ProtocolError
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.options import Options, defaults
-from rtfilter.store.tables import FooterStore
+from rtfilter.store.pack_store import PackStore
 from rtfilter.version import __version__
 
 
@@ -36,7 +36,8 @@ class Requests:
     """The handlers, one for each `op`, and the pack store that they share. Called from several threads."""
 
     def __init__(self) -> None:
-        self.store = FooterStore()
+        self.packs = PackStore()
+        self.store = self.packs.footers
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
             "plan": self._plan,
@@ -89,7 +90,7 @@ class Requests:
     def _file_list(self, frame: Frame) -> tuple[Message, bytes]:
         message = frame.json
         self.store.limit_cache(options_of(frame).footers_cache_bytes)
-        self.store.add_list(message["digest"], message["paths"], message["sizes"], message["mtimes"])
+        self.packs.add_list(message["digest"], message["paths"], message["sizes"], message["mtimes"])
         self.store.prefetch(message["digest"], message["columns"])
         return {"read": self.store.needs_bridge(message["digest"], message["columns"])}, b""
 
@@ -110,13 +111,12 @@ class Requests:
         for asked in frame.json["scans"]:
             scan = parse_scan(frame, asked)
             self.store.prefetch(asked["files"], {column.column for column in scan.columns})
-            verdict = self.store.verdict(
-                asked["files"], scan.columns, bool(spark.get("case_sensitive", False)), wait_s=options.footers_wait_ms / 1000
-            )
+            case_sensitive, wait_s = bool(spark.get("case_sensitive", False)), options.footers_wait_ms / 1000
+            verdict = self.packs.verdict(asked["files"], scan.columns, case_sensitive, wait_s, options.store_location)
             if verdict is None:
                 unknown.append(asked["files"])
             else:
-                verdicts.append((scan, verdict))
+                verdicts.append((scan, verdict.packs))
         if unknown:
             return {"unknown_digests": unknown}, b""
         return answer_fill(verdicts, settings)

@@ -1,6 +1,6 @@
 """What the layer itself costs: planning round trips, fills, queries without a join. Prints medians; no test.
 
-    python tests/measure/overhead.py [runs]
+python tests/measure/overhead.py [runs]
 """
 
 from __future__ import annotations

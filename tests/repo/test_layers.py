@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SPARK = ("pyspark", "py4j")
 SUITES = ("tpch", "tpcds")
-DRIVER_SIDE = ("rtfilter.bridge", "rtfilter.session", "rtfilter.inspection", "rtfilter.bench", "rtfilter.cli")
+DRIVER_SIDE = ("rtfilter.bridge", "rtfilter.session", "rtfilter.inspection", "rtfilter.index", "rtfilter.bench", "rtfilter.cli")
 # pyspark's handles on JVM objects. Whoever uses one knows Spark's internals, and that is the bridge's part.
 JVM_HANDLES = frozenset({"_jvm", "_jdf", "_jsparkSession", "_jsc", "_jconf", "_jwrapped", "_jc", "_jreader", "_gateway", "_sc"})
 
@@ -49,6 +49,8 @@ LAYERS = (
     Layer("rtfilter/host", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE)),
     # The bridge says what is there and does what it is told; who decides is on the other side of the pipe.
     Layer("rtfilter/bridge", forbidden=(*SUITES, "planner", "rtfilter.store", "rtfilter.bench"), may_touch_jvm=True),
+    # Indexes are built with Spark's public API, so that any session will do.
+    Layer("rtfilter/index", forbidden=(*SPARK[1:], *SUITES, "planner", "rtfilter.bridge", "rtfilter.session", "rtfilter.bench")),
     Layer("rtfilter", forbidden=(*SUITES, "py4j")),
     Layer("tpch", forbidden=("py4j", "planner")),
     Layer("tpcds", forbidden=("py4j", "planner")),
@@ -134,6 +136,9 @@ def test_every_module_knows_only_what_its_layer_may_know() -> None:
         ("rtfilter/session.py", "from py4j.java_gateway import JavaObject"),
         ("rtfilter/bench/a.py", "def f(spark):\n    return spark.sparkContext._jsc"),
         ("rtfilter/bridge/a.py", "from rtfilter.store import packs"),
+        ("rtfilter/index/a.py", "from rtfilter.bridge import jvm"),
+        ("rtfilter/index/a.py", "def f(spark):\n    return spark._jvm"),
+        ("rtfilter/store/a.py", "from rtfilter.index import Index"),
         ("tpcds/a.py", "def f(spark):\n    return spark._jvm"),
     ],
 )
@@ -149,6 +154,7 @@ def test_a_wrong_direction_is_found(file: str, source: str) -> None:
         ("rtfilter/host/a.py", "import planner\nfrom rtfilter import store\nfrom rtfilter.options import Options"),
         ("rtfilter/bridge/a.py", "from pyspark.sql import SparkSession\ndef f(spark):\n    return spark._jvm"),
         ("rtfilter/session.py", "from pyspark.sql import SparkSession\nfrom rtfilter.bridge import launch"),
+        ("rtfilter/index/a.py", "from pyspark.sql import SparkSession\nfrom rtfilter.store import packindex"),
         ("rtfilter/bench/a.py", "from importlib.metadata import entry_points\nimport pyspark"),
         ("tpcds/imci_micro.py", "from rtfilter.bench import Suite"),
     ],

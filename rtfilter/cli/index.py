@@ -1,0 +1,240 @@
+"""`rtfilter index`: create, list, show, refresh, optimize, delete, restore, vacuum, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rtfilter.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from rtfilter.index import Index
+    from rtfilter.store.packindex.build import BuildReport, Tell
+    from rtfilter.store.sketches.kinds import Sketch
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group("index")
+def index() -> None:
+    """Make and keep indexes of Parquet tables: with them joins skip row groups that footers can't rule out.
+
+    PATH is a table's directory or file on this machine. An index lives in `_rtfilter` inside it, or in --location.
+    """
+
+
+def place_options(command: Command) -> Command:
+    """PATH, --name and --location."""
+    options = (
+        click.argument("path"),
+        click.option("--name", required=True, help="The index's name."),
+        click.option("--location", default="", help="Directory of indexes (rtfilter.store.location), if not inside the table."),
+        json_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def master_option(command: Command) -> Command:
+    """`--master`: builds by a Spark job."""
+    text = "Build by a Spark job on this master, such as local[*]; threads of this process when left out."
+    return click.option("--master", metavar="URL", help=text)(command)
+
+
+@index.command()
+@place_options
+@click.option(
+    "--minmax", "min_max", multiple=True, metavar="COLUMN", help="Lowest and highest value. May be repeated, as all of these."
+)
+@click.option("--bloom", multiple=True, metavar="COLUMN", help="Bloom filter: for keys that are spread out.")
+@click.option("--cmap", multiple=True, metavar="COLUMN", help="Character map: for strings, codes above all.")
+@click.option("--value-set", multiple=True, metavar="COLUMN", help="All values of packs that have few.")
+@click.option("--histogram", multiple=True, metavar="COLUMN", help="1,024 bits over the span: for numbers with gaps.")
+@click.option("--fpp", type=float, default=0.01, show_default=True, help="False-positive probability of the bloom filters.")
+@click.option("--max-values", type=int, default=256, show_default=True, help="Largest value set.")
+@master_option
+def create(
+    path: str, name: str, location: str, as_json: bool, fpp: float, max_values: int, master: str | None, **columns: Sequence[str]
+) -> None:
+    """Build an index of the table in PATH.
+
+    \b
+    Example
+      rtfilter index create data/sales --name keys --minmax s_date --bloom s_customer --cmap s_code
+    """
+    from rtfilter.index import Index
+
+    with _session(master) as spark, _progress() as tell:
+        made = Index.create(spark, path, _sketches(columns, fpp, max_values), name=name, location=location, tell=tell)
+    _print_build(made, made.last_build, as_json)
+
+
+@index.command("list")
+@click.argument("path")
+@click.option("--location", default="", help="Directory of indexes (rtfilter.store.location), if not inside the table.")
+@json_option
+def list_(path: str, location: str, as_json: bool) -> None:
+    """List the indexes of the table in PATH."""
+    from rtfilter.index.find import indexes_in
+
+    found = [each.stats() for each in indexes_in(path, location)]
+    if as_json:
+        print_json(found)
+        return
+    for stats in found:
+        sketches = ", ".join(f"{each['kind']}({each['column']})" for each in stats["sketches"])
+        click.echo(f"{stats['name']}  {stats['state']}  {stats['packs']} packs  {stats['bytes']} bytes  {sketches}")
+    if not found:
+        click.echo("no index")
+
+
+@index.command()
+@place_options
+def show(path: str, name: str, location: str, as_json: bool) -> None:
+    """Show an index: state, sizes, and how many files of the table it knows as they are now."""
+    _print_stats(_load(path, name, location), as_json)
+
+
+@index.command()
+@place_options
+@click.option("--mode", type=click.Choice(["full", "incremental", "quick"]), default="incremental", show_default=True)
+@master_option
+def refresh(path: str, name: str, location: str, as_json: bool, mode: str, master: str | None) -> None:
+    """Bring an index up to its table.
+
+    incremental reads new and changed files; full reads all; quick reads none, drops what is gone and notes what is new.
+    """
+    from rtfilter.index import Index
+
+    with _session(master) as spark, _progress() as tell:
+        loaded = Index.load(spark, path, name, location=location)
+        report = loaded.refresh(mode, tell=tell)
+    _print_build(loaded, report, as_json)
+
+
+@index.command()
+@place_options
+@click.option("--mode", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
+def optimize(path: str, name: str, location: str, as_json: bool, mode: str) -> None:
+    """Merge what refreshes have added: quick takes small parts only, full all."""
+    loaded = _load(path, name, location)
+    _print_done(loaded, {"segments": loaded.optimize(mode)}, as_json)
+
+
+@index.command()
+@place_options
+def delete(path: str, name: str, location: str, as_json: bool) -> None:
+    """Take an index out of use; its files stay for restore."""
+    loaded = _load(path, name, location)
+    loaded.delete()
+    _print_done(loaded, {}, as_json)
+
+
+@index.command()
+@place_options
+def restore(path: str, name: str, location: str, as_json: bool) -> None:
+    """Bring a deleted index back."""
+    loaded = _load(path, name, location)
+    loaded.restore()
+    _print_done(loaded, {}, as_json)
+
+
+@index.command()
+@place_options
+def vacuum(path: str, name: str, location: str, as_json: bool) -> None:
+    """Remove files that nothing needs; of a deleted index all."""
+    loaded = _load(path, name, location)
+    _print_done(loaded, {"files_removed": loaded.vacuum()}, as_json)
+
+
+@index.command()
+@place_options
+def cancel(path: str, name: str, location: str, as_json: bool) -> None:
+    """End an action whose writer died, or is to stop; the state before it is back."""
+    loaded = _load(path, name, location)
+    loaded.cancel()
+    _print_done(loaded, {}, as_json)
+
+
+def _load(path: str, name: str, location: str) -> Index:
+    from rtfilter.index import Index
+
+    return Index.load(None, path, name, location=location)
+
+
+def _sketches(columns: dict[str, Sequence[str]], fpp: float, max_values: int) -> list[Sketch]:
+    from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, ValueSet
+
+    return [
+        *(MinMax(column) for column in columns["min_max"]),
+        *(Bloom(column, fpp) for column in columns["bloom"]),
+        *(CMap(column) for column in columns["cmap"]),
+        *(ValueSet(column, max_values) for column in columns["value_set"]),
+        *(Histogram(column) for column in columns["histogram"]),
+    ]
+
+
+@contextmanager
+def _session(master: str | None) -> Iterator[Any]:
+    if master is None:
+        yield None
+        return
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("rtfilter index").master(master)
+    spark = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR").getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _progress() -> Iterator[Tell]:
+    """A bar on stderr, now and then a line where it is no terminal."""
+    from rtfilter.bench.progress import BenchProgress
+    from rtfilter.store.packindex.build import Progress
+
+    with BenchProgress() as bar:
+        bar.say("looks at the table")
+
+        def tell(progress: Progress) -> None:
+            if progress.portions_done == 0:
+                bar.expect(progress.portions_total)
+            else:
+                bar.advance(f"sketched {progress.bytes_done >> 20} of {progress.bytes_total >> 20} MiB")
+
+        yield tell
+
+
+def _print_build(built: Index, report: BuildReport | None, as_json: bool) -> None:
+    said = {} if report is None else report.to_dict()
+    problems = {} if report is None else dict(report.problems)
+    _print_done(built, said, as_json)
+    for path, problem in problems.items():
+        click.echo(f"rtfilter: {path} is not indexed: {problem}", err=True)
+
+
+def _print_done(changed: Index, said: dict[str, Any], as_json: bool) -> None:
+    content = {"name": changed.name, "place": changed.place, "state": changed.state, **said}
+    if as_json:
+        print_json(content)
+    else:
+        figures = "".join(f", {key.replace('_', ' ')} {value}" for key, value in said.items() if key != "problems")
+        click.echo(f"{changed.name}: {content['state']}{figures}")
+
+
+def _print_stats(shown: Index, as_json: bool) -> None:
+    stats = shown.stats()
+    if as_json:
+        print_json(stats)
+        return
+    for key, value in stats.items():
+        if key != "sketches":
+            click.echo(f"{key.replace('_', ' ')}: {value}")
+    for each in stats.get("sketches", ()):
+        click.echo(f"  {each['kind']}({each['column']} {each['type']}): {each['bytes']} bytes")

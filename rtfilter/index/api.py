@@ -1,0 +1,188 @@
+"""`rtfilter.Index`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from rtfilter.errors import IndexDefinitionError, IndexStateError, RtFilterError
+from rtfilter.index.spark_runner import SparkRunner
+from rtfilter.index.stats import stats_of
+from rtfilter.index.tables import is_path, listed_table, typed_table
+from rtfilter.store.packindex import actions, log
+from rtfilter.store.packindex.build import BuildReport, LocalRunner, Runner, Tell, silent
+from rtfilter.store.packindex.listing import ListedTable, index_place
+from rtfilter.store.packindex.snapshot import Definition, Snapshot
+from rtfilter.store.packindex.storage import LocalStorage
+from rtfilter.store.sketches.kinds import Sketch
+
+# Smaller tables are read by the driver before a Spark job would have its first result.
+SPARK_JOB_FROM_BYTES = 256 << 20
+
+
+class Index:
+    """An index of a table: sketches of its row groups, with which joins skip those that footers can't rule out.
+
+    Objects are handles: every call looks at the index as it is on disk then.
+    """
+
+    def __init__(self, spark: SparkSession | None, table: str, name: str, storage: LocalStorage) -> None:
+        self._spark, self._storage = spark, storage
+        self.table, self.name = table, name
+        self.last_build: BuildReport | None = None
+
+    @classmethod
+    def create(
+        cls,
+        spark: SparkSession | None,
+        table: str,
+        sketches: Sequence[Sketch],
+        *,
+        name: str,
+        location: str | None = None,
+        tell: Tell = silent,
+    ) -> Index:
+        """Builds an index of a table (a path, or a name of the catalog), by a Spark job unless the table is small.
+
+        Args:
+            spark: None builds in this process's threads, whatever the size.
+            location: The directory for it; None: `rtfilter.store.location` of the session, else `_rtfilter` in the table's root.
+            tell: Is called with the progress of the build.
+
+        Raises:
+            IndexDefinitionError: there is no such table or column, or a sketch does not fit.
+            IndexStateError: there is an index of that name, or somebody else makes one.
+            IndexStorageError: the table or the index is on a filesystem that can't be used.
+        """
+        if not sketches:
+            raise IndexDefinitionError("an index needs a list of one sketch or more, such as [MinMax('a'), Bloom('b')].")
+        if len(set(sketches)) != len(sketches):
+            raise IndexDefinitionError(f"a sketch is there twice: {', '.join(map(repr, sketches))}.")
+        typed = typed_table(spark, table)
+        place = _location(spark, location)
+        definition = Definition(
+            name, _lasting_name(table), typed.listed.root if place else None, tuple(sketches), typed.types_for(sketches)
+        )
+        index = cls(spark, table, name, LocalStorage(index_place(place, typed.listed.root, name)))
+        index.last_build = actions.create(index._storage, definition, typed.listed, index._runner(typed.listed), tell)
+        return index
+
+    @classmethod
+    def load(cls, spark: SparkSession | None, table: str, name: str, *, location: str | None = None) -> Index:
+        """The index of a table by its name.
+
+        Raises:
+            IndexDefinitionError: the table does not exist.
+            IndexStateError: it has no index of that name.
+        """
+        root = os.path.abspath(table) if is_path(table) and os.path.isdir(table) else listed_table(spark, table).root
+        storage = LocalStorage(index_place(_location(spark, location), root, name))
+        if log.read_log(storage).latest is None:
+            raise IndexStateError(f"the table {table!r} has no index {name!r} in {storage.place}; use create, or look at list.")
+        return cls(spark, table, name, storage)
+
+    @classmethod
+    def at(cls, spark: SparkSession | None, place: str) -> Index:
+        """The index in a directory of a store. Raises IndexStateError."""
+        storage = LocalStorage(place)
+        snapshot = log.read_log(storage).snapshot
+        if snapshot is None:
+            raise IndexStateError(f"there is no index in {place} that can be read.")
+        table = snapshot.definition.table
+        if snapshot.definition.root is None and is_path(table):
+            # The table may have moved, and its index with it.
+            table = os.path.dirname(os.path.dirname(os.path.abspath(place)))
+        return cls(spark, table, os.path.basename(place), storage)
+
+    @property
+    def place(self) -> str:
+        """The directory of the index."""
+        return self._storage.place
+
+    @property
+    def state(self) -> str:
+        """ACTIVE, DELETED or DOES_NOT_EXIST; an action under way does not show here but in `stats()`."""
+        return log.read_log(self._storage).state
+
+    @property
+    def sketches(self) -> tuple[Sketch, ...]:
+        """What it holds."""
+        snapshot = self._snapshot()
+        return () if snapshot is None else snapshot.definition.sketches
+
+    def refresh(self, mode: str = "incremental", *, tell: Tell = silent) -> BuildReport:
+        """Brings the index up to its table: `full` reads all files, `incremental` new and changed ones, `quick` none.
+
+        Quick drops what is gone and notes how far the table has moved on.
+
+        Raises:
+            IndexDefinitionError: an unknown mode, or the table is gone.
+            IndexStateError: the index is not active, or somebody else is at it.
+            IndexStorageError: the table or the index can't be read or written.
+        """
+        table = self._table()
+        self.last_build = actions.refresh(self._storage, mode, table, self._runner(table), tell)
+        return self.last_build
+
+    def optimize(self, mode: str = "quick") -> int:
+        """Merges what refreshes have added, `quick` small parts, `full` all. Gives the number of parts left. Raises as refresh."""
+        return actions.optimize(self._storage, mode, self._table())
+
+    def delete(self) -> None:
+        """Takes the index out of use; its files stay. Raises IndexStateError."""
+        actions.delete(self._storage)
+
+    def restore(self) -> None:
+        """Brings a deleted index back. Raises IndexStateError, IndexStorageError."""
+        actions.restore(self._storage)
+
+    def vacuum(self) -> int:
+        """Removes files that no snapshot needs; all of them once the index is deleted. Gives how many. Raises IndexStateError."""
+        return actions.vacuum(self._storage)
+
+    def cancel(self) -> str:
+        """Ends an action whose writer died or is to stop; gives the state that is back. Raises IndexStateError."""
+        return log.cancel(self._storage).state
+
+    def stats(self) -> dict[str, Any]:
+        """State, size by sketch in bytes, files, packs, and how many files of the table are not indexed as they are now."""
+        try:
+            table: ListedTable | None = self._table()
+        except RtFilterError:
+            table = None
+        return stats_of(self._storage, self.name, self.table, table)
+
+    def __repr__(self) -> str:
+        return f"Index({self.name!r} of {self.table!r}: {self.state}, {', '.join(map(repr, self.sketches)) or 'no sketches'})"
+
+    def _snapshot(self) -> Snapshot | None:
+        return log.read_log(self._storage).snapshot
+
+    def _table(self) -> ListedTable:
+        return listed_table(self._spark, self.table)
+
+    def _runner(self, table: ListedTable) -> Runner:
+        if self._spark is None or table.bytes < SPARK_JOB_FROM_BYTES or not _is_classic(self._spark):
+            return LocalRunner()
+        return SparkRunner(self._spark)
+
+
+def _is_classic(spark: SparkSession) -> bool:
+    """A Spark Connect client has no context to run tasks with; its own process reads the table then."""
+    try:
+        return spark.sparkContext is not None
+    except Exception:  # pyspark raises different kinds for an attribute that Connect lacks
+        return False
+
+
+def _location(spark: SparkSession | None, location: str | None) -> str:
+    if location is not None:
+        return location
+    return "" if spark is None else str(spark.conf.get("rtfilter.store.location", "") or "")
+
+
+def _lasting_name(table: str) -> str:
+    return os.path.abspath(table) if is_path(table) and ":" not in table else table

@@ -1,0 +1,66 @@
+"""`rtfilter.indexes`: which indexes there are."""
+
+from __future__ import annotations
+
+import os
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from rtfilter.errors import RtFilterError
+from rtfilter.index.api import Index
+from rtfilter.index.tables import is_path, listed_table
+from rtfilter.store.packindex import log
+from rtfilter.store.packindex.reader import STORE_FOLDER
+from rtfilter.store.packindex.shelf import index_folders, store_places
+from rtfilter.store.packindex.storage import LocalStorage
+
+
+def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]:
+    """The indexes of a table; without one, those in `rtfilter.store.location` and of the Parquet tables in the current database.
+
+    Deleted ones are among them (look at `state`), those that never came to be are not.
+
+    Raises:
+        IndexDefinitionError: the table does not exist.
+    """
+    location = "" if spark is None else str(spark.conf.get("rtfilter.store.location", "") or "")
+    if table is not None:
+        return indexes_in(table, location, spark)
+    found = [each for place in store_places((), location) for each in _in(spark, place)] if location else []
+    for name in [] if spark is None else _catalog_tables(spark):
+        try:
+            found += _in(spark, os.path.join(listed_table(spark, name).root, STORE_FOLDER), name)
+        except RtFilterError:
+            # A table of another format, or without files: it has no index.
+            continue
+    return found
+
+
+def indexes_in(table: str, location: str = "", spark: SparkSession | None = None) -> list[Index]:
+    """The indexes of one table: inside it, and in `location` if that is set. Raises IndexDefinitionError."""
+    root = os.path.abspath(table) if is_path(table) and os.path.isdir(table) else listed_table(spark, table).root
+    places = store_places((), location) if location else ()
+    found = [each for place in places for each in _in(spark, place) if _root_of(each) == root]
+    return found + _in(spark, os.path.join(root, STORE_FOLDER), table)
+
+
+def _in(spark: SparkSession | None, place: str, table: str | None = None) -> list[Index]:
+    found = []
+    for folder in index_folders(place):
+        if log.read_log(LocalStorage(folder)).snapshot is not None:
+            index = Index.at(spark, folder)
+            found.append(index if table is None else Index(spark, table, index.name, LocalStorage(folder)))
+    return found
+
+
+def _root_of(index: Index) -> str:
+    snapshot = log.read_log(LocalStorage(index.place)).snapshot
+    return "" if snapshot is None else snapshot.definition.root or ""
+
+
+def _catalog_tables(spark: SparkSession) -> list[str]:
+    try:
+        return [f"`{each.name}`" for each in spark.catalog.listTables() if not each.isTemporary and each.tableType != "VIEW"]
+    except PySparkException:
+        return []

@@ -1,0 +1,70 @@
+"""What there is to say of an index: state, sizes, coverage."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from rtfilter.errors import IndexStorageError
+from rtfilter.store.packindex import actions, log
+from rtfilter.store.packindex.catalog import load_catalog
+from rtfilter.store.packindex.listing import ListedTable
+from rtfilter.store.packindex.reader import table_root
+from rtfilter.store.packindex.snapshot import Snapshot
+from rtfilter.store.packindex.storage import DATA, LocalStorage
+from rtfilter.store.sketches.kinds import sketch_to_dict
+
+
+def stats_of(storage: LocalStorage, name: str, table_name: str, table: ListedTable | None) -> dict[str, Any]:
+    """The stats of an index as JSON; sizes in bytes. `table` None: it can't be listed now, so nothing is said of coverage.
+
+    Raises:
+        IndexStorageError: the index's place can't be listed.
+    """
+    view = log.read_log(storage)
+    said: dict[str, Any] = {
+        "name": name,
+        "table": table_name,
+        "place": storage.place,
+        "state": view.state,
+        "under_way": None if view.under_way is None else view.under_way.state,
+    }
+    if view.snapshot is not None:
+        said |= _sizes(storage, view.snapshot) | _coverage(storage, view.snapshot, table)
+    return said
+
+
+def _sizes(storage: LocalStorage, snapshot: Snapshot) -> dict[str, Any]:
+    sizes = actions.bytes_by_sketch(snapshot)
+    needed = {file.name for file in snapshot.data_files}
+    return {
+        "segments": len(snapshot.segments),
+        "packs": snapshot.packs,
+        "bytes": sum(file.bytes for file in actions.files_of(snapshot)),
+        "bytes_to_vacuum": sum(
+            os.path.getsize(os.path.join(storage.place, name)) for name in storage.names(DATA) if name not in needed
+        ),
+        "sketches": [
+            {**sketch_to_dict(sketch), "type": snapshot.definition.types[sketch.column], "bytes": sizes.get(number, 0)}
+            for number, sketch in enumerate(snapshot.definition.sketches)
+        ],
+    }
+
+
+def _coverage(storage: LocalStorage, snapshot: Snapshot, table: ListedTable | None) -> dict[str, Any]:
+    if table is None:
+        return {}
+    try:
+        catalog = load_catalog(storage, snapshot, table_root(storage.place, snapshot))
+    except IndexStorageError as error:
+        return {"problem": str(error)}
+    changes = actions.compare(catalog, table.files)
+    known = len(table.files) - len(changes.appended) - len(changes.changed)
+    return {
+        "table_bytes": table.bytes,
+        "files": len(table.files),
+        "files_indexed": known,
+        "files_appended": len(changes.appended),
+        "files_changed": len(changes.changed),
+        "files_deleted": changes.deleted,
+    }

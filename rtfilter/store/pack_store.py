@@ -1,0 +1,258 @@
+"""What the planner host asks: footers and indexes together. Each of them tells the truth about what it rejects; unknown is kept."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from rtfilter.errors import IndexStorageError
+from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.packindex.catalog import Located
+from rtfilter.store.packindex.key_tests import test_of_filter
+from rtfilter.store.packindex.reader import PackIndex
+from rtfilter.store.packindex.shelf import IndexShelf, store_places
+from rtfilter.store.packindex.trust import FileTrust
+from rtfilter.store.paths import local_path
+from rtfilter.store.sketches.arrays import Bools, Int64s
+from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
+from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
+from rtfilter.store.tables import MOST_LISTS, ColumnFilter, FooterStore, Verdict
+
+# Well below the time that the bridge waits for an answer (rtfilter.planner.timeoutMs).
+DEFAULT_INDEX_S = 0.5
+# Longest time for a look at the footers of files that lose packs; what it has found out is kept for the next query.
+TRUST_S = 0.25
+# Indexes of one file list whose layout is kept.
+MOST_LOCATED = 8
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexUse:
+    """What an index has done for one scan. `packs_rejected`: beyond the footers; `files_unknown`: not indexed as they are now."""
+
+    name: str
+    files: int
+    files_unknown: int
+    packs_rejected: int
+    problems: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """A sentence for reports and why_not."""
+        if self.problems:
+            return f"index {self.name} can't be used in full: {self.problems[0]}"
+        if self.files_unknown == self.files:
+            return f"index {self.name} knows no file of the table as it is now; refresh it."
+        stale = (
+            f"; {self.files_unknown} of {self.files} files are not indexed as they are now: refresh it"
+            if self.files_unknown
+            else ""
+        )
+        return f"index {self.name} rejects {self.packs_rejected} packs beyond the footers{stale}."
+
+
+@dataclass(frozen=True, slots=True)
+class StoreVerdict:
+    """The packs of a scan: under each filter (`packs`), and under its static predicate (`static_keep`, None without one)."""
+
+    packs: Verdict
+    static_keep: Bools | None
+    uses: tuple[IndexUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The files of one digest, the directories that their indexes may be in, and where their packs are in indexes used lately."""
+
+    files: tuple[FileIdentity, ...]
+    places: tuple[str, ...]
+    located: dict[tuple[str, int], Located] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """An index over one layout: pack `places[i]` of the layout is pack `numbers[i]` of the index."""
+
+    index: PackIndex
+    places: Int64s
+    numbers: Int64s
+    files_unknown: int
+
+
+class PackStore:
+    """A footer store and the indexes of the tables that it is asked about; thread-safe."""
+
+    def __init__(self, footers: FooterStore | None = None) -> None:
+        self.footers = FooterStore() if footers is None else footers
+        self.shelf = IndexShelf()
+        self._trust = FileTrust()
+        self._lock = threading.Lock()
+        self._lists: OrderedDict[str, _Listed] = OrderedDict()
+
+    def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> None:
+        """Makes a file list known, as FooterStore.add_list does. Raises ValueError."""
+        self.footers.add_list(digest, paths, sizes, mtimes)
+        files = tuple(FileIdentity(*each) for each in zip(paths, sizes, mtimes, strict=True))
+        with self._lock:
+            if digest not in self._lists:
+                self._lists[digest] = _Listed(files, store_places(paths, ""))
+            self._lists.move_to_end(digest)
+            while len(self._lists) > MOST_LISTS:
+                self._lists.popitem(last=False)
+
+    def verdict(
+        self,
+        digest: str,
+        filters: Sequence[ColumnFilter],
+        case_sensitive: bool = False,
+        wait_s: float = 1.0,
+        location: str = "",
+        predicate: Mapping[str, Any] | None = None,
+        index_s: float = DEFAULT_INDEX_S,
+    ) -> StoreVerdict | None:
+        """Which packs each filter keeps, by footers and by every index; None when the digest is not known.
+
+        `location` is `rtfilter.store.location`; `predicate` a static predicate as sketches/predicates.py describes it; `index_s`
+        the seconds that indexes may take: packs whose sketches are not read by then are kept.
+        """
+        packs = self.footers.verdict(digest, filters, case_sensitive, wait_s)
+        with self._lock:
+            listed = self._lists.get(digest)
+            if listed is not None:
+                self._lists.move_to_end(digest)
+        if packs is None or listed is None:
+            return None
+        deadline_s = time.monotonic() + index_s
+        tree = None if predicate is None else parse_predicate(predicate)
+        try:
+            return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s)
+        except Exception as error:  # whatever an index has in it, what the footers say still holds
+            _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
+            static = None if tree is None else np.ones(packs.packs_total, dtype=np.bool_)
+            return StoreVerdict(packs, static, ())
+
+    def _with_indexes(
+        self,
+        listed: _Listed,
+        packs: Verdict,
+        filters: Sequence[ColumnFilter],
+        tree: Predicate | None,
+        case_sensitive: bool,
+        location: str,
+        deadline_s: float,
+    ) -> StoreVerdict:
+        asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
+        columns = [*asked, *(() if tree is None else leaves_of(tree))]
+        indexes = self.shelf.indexes(store_places((), location) if location else listed.places)
+        relevant = [index for index in indexes if any(index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)]
+        placed = [self._place(index, listed, packs) for index in relevant]
+        judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s)
+        keep = tuple(kept & ~judge(leaf).reject for kept, leaf in zip(packs.keep, asked, strict=True))
+        static = None if tree is None else ~judge_predicate(tree, judge, packs.packs_total).reject
+        keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S)
+        uses = tuple(_use(each, len(listed.files), packs, keep, static) for each in placed)
+        return StoreVerdict(replace(packs, keep=keep), static, uses)
+
+    def _located(self, index: PackIndex, listed: _Listed) -> Located:
+        """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms."""
+        key = (index.storage.place, index.number)
+        with self._lock:
+            found = listed.located.get(key)
+        if found is None:
+            found = index.catalog().locate(listed.files)
+            with self._lock:
+                while len(listed.located) >= MOST_LOCATED:
+                    del listed.located[next(iter(listed.located))]
+                listed.located[key] = found
+        return found
+
+    def _place(self, index: PackIndex, listed: _Listed, packs: Verdict) -> _Placed:
+        """The packs that footers and index agree on: same file, same number of packs, same starts."""
+        located = self._located(index, listed)
+        same = (packs.counts == located.counts) & (packs.counts >= 0)
+        places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
+        agree = (packs.starts[places] == located.starts[mine]) & (packs.rows[places] == located.rows[mine])
+        if not bool(agree.all()):
+            file_of = np.repeat(np.arange(len(listed.files)), np.maximum(packs.counts, 0))
+            same[np.unique(file_of[places[~agree]])] = False
+            places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
+        return _Placed(index, places, located.numbers[mine], int(np.count_nonzero(~same & (packs.counts != 0))))
+
+    def _trusted(
+        self,
+        files: Sequence[FileIdentity],
+        packs: Verdict,
+        placed: Sequence[_Placed],
+        verdicts: tuple[tuple[Bools, ...], Bools | None],
+        deadline_s: float,
+    ) -> tuple[tuple[Bools, ...], Bools | None]:
+        """The verdicts without what indexes say of files that are not the indexed ones; only files that lose packs count."""
+        keep, static = verdicts
+        lost = np.zeros(packs.packs_total, dtype=np.bool_)
+        for ours, theirs in zip(keep, packs.keep, strict=True):
+            lost |= theirs & ~ours
+        if static is not None:
+            lost |= ~static
+        file_of = np.repeat(np.arange(len(files)), np.maximum(packs.counts, 0))
+        doubtful = [
+            i
+            for i in np.unique(file_of[lost]).tolist()
+            if time.monotonic() > deadline_s or not self._is_unchanged(files[i], placed)
+        ]
+        if not doubtful:
+            return keep, static
+        back = np.isin(file_of, doubtful)
+        restored = tuple(np.where(back, theirs, ours) for ours, theirs in zip(keep, packs.keep, strict=True))
+        return restored, None if static is None else static | back
+
+    def _is_unchanged(self, file: FileIdentity, placed: Sequence[_Placed]) -> bool:
+        """Whether a file has the digest that every index which knows it has written down."""
+        local = local_path(file.path)
+        found = [known.digest for each in placed if (known := each.index.catalog().find(file)) is not None]
+        return local is not None and all(self._trust.is_unchanged(local, digest) for digest in found)
+
+
+def _packs_of(counts: Any, files: Bools) -> Int64s:
+    """The numbers, end to end over all known files, of the packs of some files."""
+    return np.flatnonzero(np.repeat(files, np.maximum(counts, 0)))
+
+
+def _judge(placed: Sequence[_Placed], packs: int, case_sensitive: bool, deadline_s: float) -> Callable[[Leaf], Outcome]:
+    def judge(leaf: Leaf) -> Outcome:
+        return agreed((_judged(each, leaf, packs, case_sensitive, deadline_s) for each in placed), packs)
+
+    return judge
+
+
+def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadline_s: float) -> Outcome:
+    """The verdict of one index on the packs of a layout."""
+    outcome = partial(packs)
+    column = placed.index.column(leaf.column, leaf.type, case_sensitive)
+    if column is None:
+        return outcome
+    try:
+        found = placed.index.judge(column, leaf.test, placed.numbers, accepts=False, deadline_s=deadline_s)
+    except (IndexStorageError, ValueError, IndexError, MemoryError) as error:
+        placed.index.problems[f"verdict on {column}"] = f"{type(error).__name__}: {error}"
+        return outcome
+    outcome.reject[placed.places], outcome.accept[placed.places] = found.reject, found.accept
+    return outcome
+
+
+def _use(placed: _Placed, files: int, packs: Verdict, keep: tuple[Bools, ...], static: Bools | None) -> IndexUse:
+    before, after = packs.keep_all_of(range(len(packs.keep))), np.ones(packs.packs_total, dtype=np.bool_)
+    for each in (*keep, *(() if static is None else (static,))):
+        after &= each
+    rejected = int(np.count_nonzero((before & ~after)[placed.places]))
+    return IndexUse(
+        placed.index.snapshot.definition.name, files, placed.files_unknown, rejected, tuple(placed.index.problems.values())
+    )

@@ -1,0 +1,148 @@
+"""Reads table files into a segment: cut into portions, sketched by whatever runs them, written in order."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rtfilter.store.packindex.catalog import stored_path
+from rtfilter.store.packindex.segments import SegmentWriter
+from rtfilter.store.packindex.sketching import Portion, PortionSketches, TableFile, sketch_portion
+from rtfilter.store.packindex.snapshot import Definition, Segment
+from rtfilter.store.packindex.storage import IndexStorage
+
+PORTION_BYTES = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a build is; bytes are those of the table files, read or not."""
+
+    portions_done: int
+    portions_total: int
+    bytes_done: int
+    bytes_total: int
+
+
+Tell = Callable[[Progress], None]
+
+
+def silent(progress: Progress) -> None:
+    """Tells nobody."""
+
+
+class Runner(Protocol):
+    """Runs `sketch_portion` over portions, somewhere, and gives the results in order."""
+
+    def run(self, portions: Sequence[Portion], definition: Definition) -> Iterator[PortionSketches]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRunner:
+    """In threads of this process: for tables that a driver reads in seconds."""
+
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+
+    def run(self, portions: Sequence[Portion], definition: Definition) -> Iterator[PortionSketches]:
+        under_way: deque[Future[PortionSketches]] = deque()
+        with ThreadPoolExecutor(self.threads, thread_name_prefix="sketches") as pool:
+            try:
+                for portion in portions:
+                    under_way.append(pool.submit(sketch_portion, portion, definition.sketches, definition.types))
+                    # Results wait for their turn: not more of them than there are threads to make the next ones.
+                    if len(under_way) > 2 * self.threads:
+                        yield under_way.popleft().result()
+                while under_way:
+                    yield under_way.popleft().result()
+            finally:
+                for each in under_way:
+                    each.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build has done. `problems`: files of which nothing is known, and why. `bytes_read`: footers and column chunks."""
+
+    files: int
+    packs: int
+    bytes_read: int
+    bytes_written: int
+    seconds: float
+    problems: tuple[tuple[str, str], ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "files": self.files,
+            "packs": self.packs,
+            "bytes_read": self.bytes_read,
+            "bytes_written": self.bytes_written,
+            "seconds": round(self.seconds, 3),
+            "problems": dict(self.problems),
+        }
+
+
+NOTHING_BUILT = BuildReport(0, 0, 0, 0, 0.0, ())
+
+
+def portions_of(file: TableFile) -> list[Portion]:
+    """A file in parts of about 128 MiB; a pack belongs to the part that it starts in."""
+    cuts = list(range(0, file.size_bytes, PORTION_BYTES))
+    return [Portion(file, begin, end) for begin, end in zip(cuts, [*cuts[1:], file.size_bytes], strict=True)]
+
+
+def build_segment(
+    storage: IndexStorage, definition: Definition, root: str, files: Sequence[TableFile], runner: Runner, tell: Tell = silent
+) -> tuple[Segment | None, BuildReport]:
+    """Sketches these files and publishes the segment; None when there is no file to write down.
+
+    Raises:
+        IndexStorageError: the index can't be written.
+    """
+    begun = time.monotonic()
+    portions = [portion for file in files for portion in portions_of(file)]
+    if not portions:
+        return None, NOTHING_BUILT
+    problems: list[tuple[str, str]] = []
+    bytes_read = done = 0
+    with SegmentWriter(storage, definition) as writer:
+        for file, found in _by_file(files, _told(portions, runner.run(portions, definition), tell)):
+            bytes_read += sum(each.bytes_read for each in found)
+            problem = _problem_of(found)
+            if problem is None:
+                writer.add_file(file, stored_path(file.path, root), found)
+                done += 1
+            else:
+                problems.append((file.path, problem))
+        packs = writer.packs
+        segment = writer.finish() if done else None
+        if segment is None:
+            writer.discard()
+    written = 0 if segment is None else sum(file.bytes for file in segment.data_files)
+    return segment, BuildReport(done, packs, bytes_read, written, time.monotonic() - begun, tuple(problems))
+
+
+def _told(portions: Sequence[Portion], found: Iterable[PortionSketches], tell: Tell) -> Iterator[PortionSketches]:
+    total = sum(portion.end - portion.begin for portion in portions)
+    bytes_done = 0
+    tell(Progress(0, len(portions), 0, total))
+    for number, (portion, each) in enumerate(zip(portions, found, strict=True), 1):
+        bytes_done += portion.end - portion.begin
+        tell(Progress(number, len(portions), bytes_done, total))
+        yield each
+
+
+def _by_file(files: Sequence[TableFile], found: Iterator[PortionSketches]) -> Iterator[tuple[TableFile, list[PortionSketches]]]:
+    for file in files:
+        yield file, [next(found) for _ in portions_of(file)]
+
+
+def _problem_of(portions: Sequence[PortionSketches]) -> str | None:
+    problem = next((each.problem for each in portions if each.problem is not None), None)
+    if problem is None and len({each.digest for each in portions}) != 1:
+        return "the file was replaced while it was read"
+    return problem

@@ -1,0 +1,118 @@
+"""The table files and packs that a snapshot knows, and where the packs of a listing are among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from rtfilter.errors import IndexStorageError
+from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.packindex.datafiles import open_data_file
+from rtfilter.store.packindex.segments import FILES_SCHEMA, PACKS_SCHEMA
+from rtfilter.store.packindex.snapshot import Snapshot
+from rtfilter.store.packindex.storage import IndexStorage
+from rtfilter.store.paths import local_path
+from rtfilter.store.sketches.arrays import Bools, Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    """A file as the index knows it; its packs are numbered through all segments."""
+
+    path: str
+    size_bytes: int
+    mtime_ms: int
+    digest: bytes
+    first_pack: int
+    packs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The packs of a listing. `counts` (int32): packs of each file, -1 for one that the index does not know as it is now.
+
+    The other arrays have an entry per pack of the known files, in list order: its number in the index, its start and its rows.
+    """
+
+    counts: npt.NDArray[np.int32]
+    numbers: Int64s
+    starts: Int64s
+    rows: Int64s
+
+    @property
+    def files_unknown(self) -> int:
+        return int(np.count_nonzero(self.counts < 0))
+
+
+class Catalog:
+    """All files and packs of one snapshot."""
+
+    def __init__(self, files: Sequence[IndexedFile], starts: Int64s, rows: Int64s, root: str) -> None:
+        # Of two entries of one path the later one is of the later segment.
+        self.by_path = {file.path: file for file in files}
+        self.starts, self.rows, self.root = starts, rows, root.rstrip("/")
+
+    def find(self, file: FileIdentity) -> IndexedFile | None:
+        """The entry of a listed file, when size and time are as they were."""
+        found = self.by_path.get(stored_path(file.path, self.root))
+        if found is None or (found.size_bytes, found.mtime_ms) != (file.size_bytes, file.mtime_ms):
+            return None
+        return found
+
+    def locate(self, files: Sequence[FileIdentity], trusted: Bools | None = None) -> Located:
+        """Where the packs of these files are; files that are not `trusted` count as unknown."""
+        found = [self.find(file) if trusted is None or trusted[i] else None for i, file in enumerate(files)]
+        counts = np.array([-1 if each is None else each.packs for each in found], dtype=np.int32)
+        known = [each for each in found if each is not None]
+        lengths = np.array([each.packs for each in known], dtype=np.int64)
+        firsts = np.array([each.first_pack for each in known], dtype=np.int64)
+        before = np.cumsum(lengths) - lengths
+        numbers = np.arange(int(lengths.sum()), dtype=np.int64) + np.repeat(firsts - before, lengths)
+        return Located(counts, numbers, self.starts[numbers], self.rows[numbers])
+
+
+def stored_path(path: str, root: str) -> str:
+    """How an index writes a file's path: below the table's root without it, else as Hadoop's text."""
+    local = local_path(path)
+    if local is not None and local.startswith(root + "/"):
+        return local[len(root) + 1 :]
+    return path if local is None else f"file:{local}"
+
+
+def load_catalog(storage: IndexStorage, snapshot: Snapshot, root: str) -> Catalog:
+    """The files and packs of a snapshot.
+
+    Raises:
+        IndexStorageError: a file of the index is missing or damaged, or contradicts itself.
+    """
+    files: list[IndexedFile] = []
+    packs = []
+    first = 0
+    for segment in snapshot.segments:
+        listed = open_data_file(storage, segment.files, FILES_SCHEMA).read_all()
+        packs.append(open_data_file(storage, segment.packs, PACKS_SCHEMA).read_all())
+        try:
+            files += [_indexed_file(row, first, segment.packs.rows) for row in listed.to_pylist()]
+        except (TypeError, ValueError) as error:
+            raise IndexStorageError(f"{segment.files.name} of the index is damaged: {error}.") from error
+        first += segment.packs.rows
+    table = pa.concat_tables(packs) if packs else PACKS_SCHEMA.empty_table()
+    if table["start"].null_count or table["rows"].null_count:
+        raise IndexStorageError(f"the packs of the index in {storage.place} have nulls where none can be.")
+    starts, rows = (np.asarray(table[name]).astype(np.int64, copy=False) for name in PACKS_SCHEMA.names)
+    return Catalog(files, starts, rows, root)
+
+
+def _indexed_file(row: dict[str, object], first: int, packs: int) -> IndexedFile:
+    path, size, mtime, digest, begin, count = (row[name] for name in FILES_SCHEMA.names)
+    if not (isinstance(path, str) and isinstance(digest, bytes)):
+        raise ValueError("a file without path or digest")
+    if not (isinstance(size, int) and isinstance(mtime, int) and isinstance(begin, int) and isinstance(count, int)):
+        raise ValueError(f"{path}: a number is missing")
+    if not (begin >= 0 and count >= 0 and begin + count <= packs):
+        raise ValueError(f"{path}: packs {begin} to {begin + count} of {packs}")
+    return IndexedFile(path, size, mtime, digest, first + begin, count)

@@ -1,0 +1,63 @@
+"""What identifies a table file and its packs: the digest of its footer, and where each row group starts."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+DIGEST_BYTES = 16
+_END_BYTES = 8
+_MAGIC = b"PAR1"
+LARGEST_FOOTER_BYTES = 256 << 20
+
+
+def read_tail(file: BinaryIO, size_bytes: int) -> bytes:
+    """A Parquet file's footer with its length and the magic word.
+
+    Raises:
+        ValueError: it has none, or none that can be read without a key.
+        OSError: the file can't be read.
+    """
+    if size_bytes < _END_BYTES:
+        raise ValueError("too short for a Parquet file")
+    file.seek(size_bytes - _END_BYTES)
+    end = file.read(_END_BYTES)
+    footer_bytes = int.from_bytes(end[:4], "little")
+    if end[4:] != _MAGIC or footer_bytes + _END_BYTES > min(size_bytes, LARGEST_FOOTER_BYTES):
+        raise ValueError("not a Parquet file with a plain footer")
+    file.seek(size_bytes - _END_BYTES - footer_bytes)
+    tail = file.read(footer_bytes + _END_BYTES)
+    if len(tail) != footer_bytes + _END_BYTES:
+        raise ValueError("the file was cut off while it was read")
+    return tail
+
+
+def footer_digest(tail: bytes) -> bytes:
+    """The first 16 bytes of the SHA-256 of a file's tail (footer, length, magic word)."""
+    return hashlib.sha256(tail).digest()[:DIGEST_BYTES]
+
+
+def parsed_footer(tail: bytes) -> Any:
+    """pyarrow's metadata of a tail.
+
+    Raises:
+        ValueError: the footer is signed; its columns may be encrypted.
+        pa.ArrowException: it can't be understood.
+    """
+    metadata = pq.read_metadata(pa.BufferReader(tail))
+    if metadata.serialized_size != len(tail) - _END_BYTES:
+        raise ValueError("the footer is signed (columns may be encrypted), or damaged")
+    return metadata
+
+
+def pack_starts(metadata: Any) -> list[int]:
+    """Where each row group starts, as parquet-java counts: at the dictionary page, if one is before the data, else the data."""
+    starts = []
+    for i in range(metadata.num_row_groups):
+        first = metadata.row_group(i).column(0)
+        dictionary, data = first.dictionary_page_offset or 0, first.data_page_offset
+        starts.append(dictionary if 0 < dictionary < data else data)
+    return starts

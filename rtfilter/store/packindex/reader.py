@@ -1,0 +1,165 @@
+"""One index as readers see it: its latest stable snapshot, loaded as far as verdicts need it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+
+from rtfilter.errors import IndexStorageError
+from rtfilter.store.packindex.catalog import Catalog, load_catalog
+from rtfilter.store.packindex.datafiles import LoadedBatches, SketchFile, open_sketch_file
+from rtfilter.store.packindex.log import ACTIVE, LogView, read_log
+from rtfilter.store.packindex.snapshot import Snapshot, domain_of_column
+from rtfilter.store.packindex.storage import IndexStorage
+from rtfilter.store.sketches.arrays import At, Int64s
+from rtfilter.store.sketches.asked import ValueTest
+from rtfilter.store.sketches.domain import can_stand_for
+from rtfilter.store.sketches.kinds import KINDS, Sketch
+from rtfilter.store.sketches.outcomes import Outcome, partial
+
+STORE_FOLDER = "_rtfilter"
+
+_log = logging.getLogger(__name__)
+
+
+class PackIndex:
+    """The verdicts of one snapshot. What can't be read is told once to `problems` and leaves packs open."""
+
+    def __init__(self, storage: IndexStorage, snapshot: Snapshot, number: int, loaded: LoadedBatches | None = None) -> None:
+        self.storage, self.snapshot, self.number = storage, snapshot, number
+        self.problems: dict[str, str] = {}
+        self._loaded = LoadedBatches() if loaded is None else loaded
+        self._catalog: Catalog | None = None
+        self._files: dict[tuple[int, int], SketchFile | None] = {}
+        self._segment_ends = np.cumsum([segment.packs.rows for segment in snapshot.segments], dtype=np.int64)
+
+    @property
+    def root(self) -> str:
+        """The table's root as a path of this machine."""
+        return table_root(self.storage.place, self.snapshot)
+
+    def catalog(self) -> Catalog:
+        """Files and packs, loaded at first use; none when the index's own files can't be read."""
+        if self._catalog is None:
+            try:
+                self._catalog = load_catalog(self.storage, self.snapshot, self.root)
+            except IndexStorageError as error:
+                self._tell("catalog", error)
+                self._catalog = Catalog((), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), self.root)
+        return self._catalog
+
+    def _tell(self, what: str, error: IndexStorageError) -> None:
+        if what not in self.problems:
+            _log.warning("index %s: %s Its packs are read.", self.snapshot.definition.name, error)
+        self.problems[what] = str(error)
+
+    def column(self, name: str, spark_type: str, case_sensitive: bool) -> str | None:
+        """The indexed column that a query means, None when there is none, or sketches made for another type."""
+        if case_sensitive:
+            found = [column for column in self.snapshot.definition.columns if column == name]
+        else:
+            found = [column for column in self.snapshot.definition.columns if column.lower() == name.lower()]
+        if len(found) != 1 or not can_stand_for(self.snapshot.definition.types[found[0]], spark_type):
+            return None
+        return found[0]
+
+    def judge(
+        self, column: str, test: ValueTest, numbers: Int64s, *, accepts: bool = True, deadline_s: float = math.inf
+    ) -> Outcome:
+        """The verdict of all sketches of an indexed column on the packs with these numbers.
+
+        A sketch is asked only of packs that the cheaper ones have left; without `accepts` none is found to be accepted. What is not
+        read by `deadline_s` (of time.monotonic) is not asked: its packs stay open.
+        """
+        if not bool(np.all(numbers[1:] > numbers[:-1])):
+            distinct, places = np.unique(numbers, return_inverse=True)
+            found = self.judge(column, test, distinct, accepts=accepts, deadline_s=deadline_s)
+            return Outcome(found.reject[places], found.accept[places])
+        outcome = partial(len(numbers))
+        for number, sketch in self._cheapest_first(column):
+            first = 0
+            for segment, (begin, end) in enumerate(_spans(numbers, self._segment_ends)):
+                file = self._sketch_file(segment, number, sketch) if begin < end else None
+                if file is not None:
+                    part = Outcome(outcome.reject[begin:end], outcome.accept[begin:end])
+                    self._judge_file(file, test, numbers[begin:end] - first, part, accepts, deadline_s)
+                first = int(self._segment_ends[segment])
+        return outcome
+
+    def _cheapest_first(self, column: str) -> Iterable[tuple[int, Sketch]]:
+        order = list(KINDS)
+        mine = [(i, sketch) for i, sketch in enumerate(self.snapshot.definition.sketches) if sketch.column == column]
+        return sorted(mine, key=lambda each: order.index(each[1].kind))
+
+    def _judge_file(
+        self, file: SketchFile, test: ValueTest, rows: Int64s, verdicts: Outcome, accepts: bool, deadline_s: float
+    ) -> None:
+        """Adds the verdict of one sketch file on these rows of it, in rising order, to what is there."""
+        first = 0
+        for group, (begin, end) in enumerate(_spans(rows, file.ends)):
+            reject, accept = verdicts.reject[begin:end], verdicts.accept[begin:end]
+            asked = rows[begin:end] - first if bool(reject.any()) else _next_to_each_other(rows[begin:end] - first)
+            still_open = slice(None) if isinstance(asked, slice) or not bool(reject.any()) else np.flatnonzero(~reject)
+            first = int(file.ends[group])
+            if begin == end or bool(reject.all()):
+                continue
+            if time.monotonic() > deadline_s:
+                return
+            try:
+                at = asked if isinstance(asked, slice) else asked[still_open]
+                found = file.rows(group).judge(test, at, accepts=accepts)
+            except IndexStorageError as error:
+                self._tell(f"row group {group}", error)
+                continue
+            reject[still_open] |= found.reject
+            accept[still_open] |= found.accept
+
+    def _sketch_file(self, segment: int, number: int, sketch: Sketch) -> SketchFile | None:
+        key = (segment, number)
+        if key not in self._files:
+            try:
+                domain = domain_of_column(self.snapshot.definition, sketch.column)
+                file = self.snapshot.segments[segment].sketches[number]
+                self._files[key] = open_sketch_file(self.storage, file, sketch, domain, self._loaded)
+            except IndexStorageError as error:
+                self._tell(f"{sketch.kind} {sketch.column}", error)
+                self._files[key] = None
+        return self._files[key]
+
+
+def _spans(numbers: Int64s, ends: Int64s) -> list[tuple[int, int]]:
+    """For each part, which ends before `ends[i]`, the places in the rising numbers that belong to it."""
+    cuts = [0, *np.searchsorted(numbers, ends).tolist()]
+    return list(pairwise(cuts))
+
+
+def _next_to_each_other(numbers: Int64s) -> At:
+    """Rising numbers as a slice, when there is no gap between them."""
+    if len(numbers) and int(numbers[-1]) - int(numbers[0]) + 1 == len(numbers):
+        return slice(int(numbers[0]), int(numbers[-1]) + 1)
+    return numbers
+
+
+def table_root(place: str, snapshot: Snapshot) -> str:
+    """Where the table of an index in directory `place` is: what its log says, or around `_rtfilter`."""
+    if snapshot.definition.root is not None:
+        return snapshot.definition.root
+    return os.path.dirname(os.path.dirname(os.path.abspath(place)))
+
+
+def open_index(storage: IndexStorage, loaded: LoadedBatches | None = None) -> PackIndex | None:
+    """The index in a place, None when there is none that readers may use.
+
+    Raises:
+        IndexStorageError: the place can't be listed.
+    """
+    view: LogView = read_log(storage)
+    if view.state != ACTIVE or view.stable is None or view.snapshot is None:
+        return None
+    return PackIndex(storage, view.snapshot, view.stable.number, loaded)

@@ -1,0 +1,148 @@
+"""Sketches of the packs of one table file, or of a part of it: the work of one task, wherever it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rtfilter.store.packindex.footer import footer_digest, pack_starts, parsed_footer, read_tail
+from rtfilter.store.sketches.domain import PackValues, domain_of, pack_values
+from rtfilter.store.sketches.kinds import MinMax, Sketch
+from rtfilter.store.sketches.rows import sketch_row, sketch_schema
+
+# Spark marks files whose dates or timestamps follow the old hybrid calendar.
+_LEGACY_CALENDAR_KEYS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_CALENDAR_TYPES = ("date", "timestamp", "timestamp_ntz")
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A file as it was listed: Hadoop path text, size in bytes, time in ms, and the path that this machine opens."""
+
+    path: str
+    size_bytes: int
+    mtime_ms: int
+    local: str
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """The packs of a file that start at bytes from `begin` to below `end`: what one task reads."""
+
+    file: TableFile
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class PortionSketches:
+    """What a task has found: the packs of its portion and a record batch per sketch, a row per pack.
+
+    `problem`: why nothing is known of the file; then the rest is empty. `bytes_read`: footer and column chunks.
+    """
+
+    digest: bytes
+    starts: tuple[int, ...]
+    rows: tuple[int, ...]
+    batches: tuple[Any, ...]
+    bytes_read: int
+    problem: str | None = None
+
+
+def sketch_portion(portion: Portion, sketches: Sequence[Sketch], types: Mapping[str, str]) -> PortionSketches:
+    """Reads the sketched columns of a portion, pack by pack. Nothing is raised: a file that can't be read is a problem."""
+    file = portion.file
+    try:
+        with open(file.local, "rb") as opened:
+            _check_unchanged(opened.fileno(), file)
+            tail = read_tail(opened, file.size_bytes)
+            metadata = parsed_footer(tail)
+            found = _sketch_packs(_opened(opened, metadata), portion, sketches, types)
+            # Once more: a file overwritten in place while it was read has mixed packs.
+            _check_unchanged(opened.fileno(), file)
+    except Exception as error:  # pyarrow raises many kinds, and one bad file must not end the build
+        return PortionSketches(b"", (), (), (), 0, f"{type(error).__name__}: {error}")
+    starts, rows, batches, column_bytes = found
+    return PortionSketches(footer_digest(tail), starts, rows, batches, len(tail) + column_bytes)
+
+
+def _opened(file: BinaryIO, metadata: Any) -> Any:
+    # As nanoseconds, which is pyarrow's way, INT96 before 1677 and after 2262 would come out as other times.
+    return pq.ParquetFile(file, metadata=metadata, coerce_int96_timestamp_unit="us")
+
+
+def _check_unchanged(descriptor: int, file: TableFile) -> None:
+    status = os.fstat(descriptor)
+    if (status.st_size, status.st_mtime_ns // 1_000_000) != (file.size_bytes, file.mtime_ms):
+        raise ValueError("the file has changed since it was listed")
+
+
+def _sketch_packs(
+    parquet: Any, portion: Portion, sketches: Sequence[Sketch], types: Mapping[str, str]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...], int]:
+    metadata = parquet.metadata
+    starts = pack_starts(metadata)
+    if len(set(starts)) != len(starts):
+        raise ValueError("two row groups start at the same byte")
+    mine = [i for i, start in enumerate(starts) if portion.begin <= start < portion.end]
+    leaves = {column: _readable_leaf(parquet, column, type_) for column, type_ in types.items()}
+    rows_of: list[list[dict[str, Any]]] = [[] for _ in sketches]
+    column_bytes = 0
+    counted = frozenset(sketch.column for sketch in sketches if not isinstance(sketch, MinMax))
+    for pack in mine:
+        values = _values_of_pack(parquet, pack, leaves, types, counted)
+        for rows, sketch in zip(rows_of, sketches, strict=True):
+            rows.append(sketch_row(sketch, values[sketch.column]))
+        group = metadata.row_group(pack)
+        column_bytes += sum(group.column(leaf).total_compressed_size for leaf in leaves.values() if leaf is not None)
+    batches = tuple(
+        pa.RecordBatch.from_pylist(rows, schema=sketch_schema(sketch, domain_of(types[sketch.column]) or ""))
+        for rows, sketch in zip(rows_of, sketches, strict=True)
+    )
+    counts = tuple(metadata.row_group(pack).num_rows for pack in mine)
+    return tuple(starts[pack] for pack in mine), counts, batches, column_bytes
+
+
+def _readable_leaf(parquet: Any, column: str, spark_type: str) -> int | None:
+    """The number of a top-level column that Spark reads under this very name, None where there is no such, or a doubt."""
+    schema = parquet.schema
+    alike = [leaf for leaf in range(len(schema)) if schema.column(leaf).path.lower() == column.lower()]
+    groups = [name for name in parquet.schema_arrow.names if name.lower() == column.lower()]
+    if len(alike) != 1 or groups != [column]:
+        return None
+    leaf = schema.column(alike[0])
+    if leaf.path != column or leaf.max_repetition_level > 0 or leaf.max_definition_level > 1:
+        return None
+    if leaf.physical_type == "INT96" and not _is_plain_int96(parquet.metadata, spark_type):
+        return None
+    keys = parquet.metadata.metadata or {}
+    if spark_type in _CALENDAR_TYPES and any(key in keys for key in _LEGACY_CALENDAR_KEYS):
+        return None
+    return alike[0]
+
+
+def _is_plain_int96(metadata: Any, spark_type: str) -> bool:
+    """Whether Spark reads INT96 as it is; those of other writers it may shift (spark.sql.parquet.int96TimestampConversion)."""
+    return spark_type == "timestamp" and str(metadata.created_by).startswith("parquet-mr")
+
+
+def _values_of_pack(
+    parquet: Any, pack: int, leaves: Mapping[str, int | None], types: Mapping[str, str], counted: frozenset[str]
+) -> dict[str, PackValues | None]:
+    """The values of each column in one pack, distinct in the columns `counted`; a column is read at a time, to save memory."""
+    found: dict[str, PackValues | None] = {}
+    for column, leaf in leaves.items():
+        if leaf is None:
+            found[column] = None
+            continue
+        table = parquet.read_row_group(pack, columns=[column], use_threads=False)
+        values = table.column(0)
+        if parquet.schema.column(leaf).physical_type == "INT96":
+            values = values.cast(pa.timestamp("us", tz="UTC"))
+        found[column] = pack_values(values, types[column], distinct=column in counted)
+    return found

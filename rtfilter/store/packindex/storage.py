@@ -1,0 +1,198 @@
+"""Where the files of one index are: a handful of operations, and their form for a local or mounted directory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rtfilter.errors import IndexStorageError
+
+LOG = "log"
+DATA = "data"
+LARGEST_LOG_ENTRY_BYTES = 64 << 20
+# The only names that an index has. Whatever else a log or a directory says is never opened.
+_NAME = re.compile(r"log/\d{20}\.json|data/[0-9a-f]{64}\.parquet")
+_SCRATCH = ".scratch-"
+_READ_BYTES = 1 << 20
+
+
+class IndexStorage(Protocol):
+    """The files of one index, by the names that docs/index-format.md gives them."""
+
+    @property
+    def place(self) -> str:
+        """The index's directory, for messages."""
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """The files of `log` or `data` that have a proper name; none when there is no such folder."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """A whole file of the log. Raises IndexStorageError."""
+        ...
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Makes a file with all of its content at once, unless it exists (False). Raises IndexStorageError."""
+        ...
+
+    def local_file(self, name: str) -> str:
+        """A path of this machine that has the file's content. Raises IndexStorageError."""
+        ...
+
+    def scratch(self) -> str:
+        """A new path of this machine for a file that is to be published. Raises IndexStorageError."""
+        ...
+
+    def publish(self, scratch: str) -> str:
+        """Moves a finished file in under the digest of its content, which is its name from now on. Raises IndexStorageError."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Removes a file; one that is not there is no error. Raises IndexStorageError."""
+        ...
+
+    def delete_scratch(self) -> None:
+        """Removes what writers that died have left."""
+        ...
+
+
+def checked_name(name: str) -> str:
+    """The name, if it is one that an index has.
+
+    Raises:
+        IndexStorageError: it is not.
+    """
+    if _NAME.fullmatch(name) is None:
+        raise IndexStorageError(f"{name!r} is no name of a file of an index; the log of this index is damaged or not ours.")
+    return name
+
+
+class LocalStorage:
+    """An index in a directory of this machine or of a mounted filesystem.
+
+    Create-if-absent is a hard link of a finished file: it appears whole or not at all, and the second one fails.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    @property
+    def place(self) -> str:
+        return self._place
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            found = os.listdir(os.path.join(self._place, folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise IndexStorageError(f"the index in {self._place} can't be listed: {error}.") from error
+        return sorted(name for each in found if _NAME.fullmatch(name := f"{folder}/{each}"))
+
+    def read(self, name: str) -> bytes:
+        path = self.local_file(name)
+        with _told(f"can't read {path}"), open(path, "rb") as file:
+            content = file.read(LARGEST_LOG_ENTRY_BYTES + 1)
+        if len(content) > LARGEST_LOG_ENTRY_BYTES:
+            raise IndexStorageError(f"{path} has more than {LARGEST_LOG_ENTRY_BYTES} bytes; no log entry is that large.")
+        return content
+
+    def create(self, name: str, content: bytes) -> bool:
+        path = os.path.join(self._place, checked_name(name))
+        with _told(f"can't write {path}"):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            scratch = os.path.join(os.path.dirname(path), f"{_SCRATCH}{uuid.uuid4().hex}")
+            try:
+                _write_durably(scratch, content)
+                return _linked(scratch, path)
+            finally:
+                _removed(scratch)
+
+    def local_file(self, name: str) -> str:
+        path = os.path.join(self._place, checked_name(name))
+        with _told(f"can't open {path}"):
+            # A link could lead anywhere.
+            if not stat.S_ISREG(os.lstat(path).st_mode):
+                raise IndexStorageError(f"{path} is no ordinary file; an index has no others.")
+        return path
+
+    def scratch(self) -> str:
+        folder = os.path.join(self._place, DATA)
+        with _told(f"can't write to {folder}"):
+            os.makedirs(folder, exist_ok=True)
+        return os.path.join(folder, f"{_SCRATCH}{uuid.uuid4().hex}")
+
+    def publish(self, scratch: str) -> str:
+        with _told(f"can't write {scratch}"):
+            digest = hashlib.sha256()
+            with open(scratch, "rb") as file:
+                while part := file.read(_READ_BYTES):
+                    digest.update(part)
+                os.fsync(file.fileno())
+            name = f"{DATA}/{digest.hexdigest()}.parquet"
+            os.replace(scratch, os.path.join(self._place, name))
+        return name
+
+    def delete(self, name: str) -> None:
+        path = os.path.join(self._place, checked_name(name))
+        with _told(f"can't delete {path}"):
+            _removed(path)
+
+    def delete_scratch(self) -> None:
+        for folder in (LOG, DATA):
+            path = os.path.join(self._place, folder)
+            for each in os.listdir(path) if os.path.isdir(path) else ():
+                if each.startswith(_SCRATCH):
+                    _removed(os.path.join(path, each))
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise IndexStorageError(f"{what}: {error.strerror or error}.") from error
+
+
+def _linked(scratch: str, path: str) -> bool:
+    try:
+        os.link(scratch, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise IndexStorageError(
+            f"the filesystem of {path} has no hard links ({error.strerror}), and without them no way to make a file whole and only "
+            "once; set rtfilter.store.location to a directory that has."
+        ) from error
+    _sync_folder(os.path.dirname(path))
+    return True
+
+
+def _write_durably(path: str, content: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: str) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _removed(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        # Gone already, which is all that was wanted.
+        return

@@ -1,0 +1,68 @@
+"""Small tables of Parquet files, indexes of them, and verdicts on their packs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rtfilter.store.packindex.actions import create
+from rtfilter.store.packindex.build import BuildReport, LocalRunner
+from rtfilter.store.packindex.listing import ListedTable, identities, index_place, list_directory
+from rtfilter.store.packindex.reader import PackIndex, open_index
+from rtfilter.store.packindex.snapshot import Definition
+from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
+from rtfilter.store.sketches.asked import ValueTest
+from rtfilter.store.sketches.kinds import Bloom, MinMax, Sketch
+
+PACK_ROWS = 10
+RUNNER = LocalRunner(2)
+SKETCHES: tuple[Sketch, ...] = (MinMax("a"), Bloom("a"), MinMax("s"))
+TYPES = {"a": "bigint", "s": "string"}
+
+
+def write_part(folder: Path, name: str, first: int, rows: int = 50, **options: Any) -> Path:
+    """A file of numbers from `first` on and strings of them, in packs of ten rows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = list(range(first, first + rows))
+    table = pa.table({"a": pa.array(numbers, pa.int64()), "s": [f"s{number:09d}" for number in numbers]})
+    pq.write_table(table, folder / name, row_group_size=PACK_ROWS, **options)
+    return folder / name
+
+
+def definition(
+    table: ListedTable, sketches: Sequence[Sketch] = SKETCHES, types: Mapping[str, str] | None = None, name: str = "i"
+) -> Definition:
+    chosen = types or TYPES
+    return Definition(name, table.name, None, tuple(sketches), {each.column: chosen[each.column] for each in sketches})
+
+
+def storage_of(folder: Path, name: str = "i") -> LocalStorage:
+    return LocalStorage(index_place("", str(folder), name))
+
+
+def create_index(folder: Path, storage: IndexStorage | None = None, **more: Any) -> BuildReport:
+    table = list_directory(str(folder))
+    return create(storage or storage_of(folder), definition(table, **more), table, RUNNER)
+
+
+def opened(folder: Path, name: str = "i") -> PackIndex:
+    index = open_index(storage_of(folder, name))
+    assert index is not None
+    return index
+
+
+def kept(index: PackIndex, folder: Path, column: str, test: ValueTest) -> dict[str, list[bool] | None]:
+    """For each file of the table its packs that are not rejected, None for a file that the index does not know."""
+    files = list_directory(str(folder)).files
+    located = index.catalog().locate(identities(files))
+    keep = iter((~index.judge(column, test, located.numbers).reject).tolist())
+    counts = located.counts.tolist()
+    return {
+        os.path.basename(file.path): None if count < 0 else [next(keep) for _ in range(count)]
+        for file, count in zip(files, counts, strict=True)
+    }

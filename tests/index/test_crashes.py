@@ -1,0 +1,252 @@
+"""Writers that die at every step of every action, and writers that meet: readers stay right, and the next action works."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rtfilter.errors import IndexStateError
+from rtfilter.store.packindex import actions, log
+from rtfilter.store.packindex.listing import list_directory
+from rtfilter.store.packindex.reader import open_index
+from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
+from rtfilter.store.sketches.asked import ValueTest, long_keys
+from tests.index.tables import RUNNER, create_index, kept, storage_of, write_part
+
+WANTED = ValueTest(long_keys([25]))
+MOST_STEPS = 60
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing may catch it, and nothing is written after it."""
+
+
+class DyingStorage(LocalStorage):
+    """Dies before or after its n-th write; from then on no call goes through."""
+
+    def __init__(self, place: str, dies_at: int, before: bool) -> None:
+        super().__init__(place)
+        self.dies_at, self.before, self.step, self.dead = dies_at, before, 0, False
+
+    def _write(self, do: Callable[[], object]) -> object:
+        self._alive()
+        self.step += 1
+        dying = self.step == self.dies_at
+        if dying and self.before:
+            self.dead = True
+        self._alive()
+        done = do()
+        if dying:
+            self.dead = True
+        self._alive()
+        return done
+
+    def _alive(self) -> None:
+        if self.dead:
+            raise Killed
+
+    def names(self, folder: str) -> list[str]:
+        self._alive()
+        return super().names(folder)
+
+    def create(self, name: str, content: bytes) -> bool:
+        return bool(self._write(lambda: super(DyingStorage, self).create(name, content)))
+
+    def publish(self, scratch: str) -> str:
+        return str(self._write(lambda: super(DyingStorage, self).publish(scratch)))
+
+    def scratch(self) -> str:
+        return str(self._write(lambda: super(DyingStorage, self).scratch()))
+
+    def delete(self, name: str) -> None:
+        self._write(lambda: super(DyingStorage, self).delete(name))
+
+
+def prepared(folder: Path, action: str) -> None:
+    write_part(folder, "p0.parquet", 0)
+    if action != "create":
+        create_index(folder)
+    if action in ("refresh", "optimize", "vacuum"):
+        write_part(folder, "p1.parquet", 50)
+    if action in ("optimize", "vacuum"):
+        actions.refresh(storage_of(folder), "incremental", list_directory(str(folder)), RUNNER)
+    if action == "vacuum":
+        actions.optimize(storage_of(folder), "full", list_directory(str(folder)))
+    if action in ("restore", "vacuum deleted"):
+        actions.delete(storage_of(folder))
+
+
+def act(folder: Path, action: str, storage: IndexStorage) -> None:
+    table = list_directory(str(folder))
+    if action == "create":
+        create_index(folder, storage)
+    elif action == "refresh":
+        actions.refresh(storage, "incremental", table, RUNNER)
+    elif action == "optimize":
+        actions.optimize(storage, "full", table)
+    else:
+        {"delete": actions.delete, "restore": actions.restore}.get(action, actions.vacuum)(storage)
+
+
+def check_readers_are_right(folder: Path) -> None:
+    """What is there now, whatever it is, keeps the pack with the wanted row, and every file of which it knows nothing."""
+    index = open_index(storage_of(folder))
+    if index is not None:
+        packs = kept(index, folder, "a", WANTED)["p0.parquet"]
+        assert packs is None or packs[2]
+        assert not index.problems
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("action", ["create", "refresh", "optimize", "delete", "restore", "vacuum", "vacuum deleted"])
+def test_a_writer_that_dies_at_any_step_harms_nobody(tmp_path: Path, action: str, before: bool) -> None:
+    died = 0
+    for step in range(1, MOST_STEPS):
+        folder = tmp_path / str(step)
+        prepared(folder, action)
+        state_before = log.read_log(storage_of(folder)).state
+        try:
+            act(folder, action, DyingStorage(storage_of(folder).place, step, before))
+        except Killed:
+            died += 1
+        else:
+            break
+        check_readers_are_right(folder)
+        view = log.read_log(storage_of(folder))
+        if view.under_way is not None:
+            assert view.state == state_before
+            with pytest.raises(IndexStateError, match="run cancel"):
+                act(folder, action, storage_of(folder))
+            assert log.cancel(storage_of(folder)).state == state_before
+            check_readers_are_right(folder)
+            act(folder, action, storage_of(folder))
+            check_readers_are_right(folder)
+    else:
+        pytest.fail("the action never came to its end")
+    assert died >= 2
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("before", [True, False])
+def test_a_cancel_that_dies_can_be_cancelled(tmp_path: Path, step: int, before: bool) -> None:
+    prepared(tmp_path, "refresh")
+    log.begin(storage_of(tmp_path), log.REFRESH)
+    with pytest.raises(Killed):
+        log.cancel(DyingStorage(storage_of(tmp_path).place, step, before))
+    check_readers_are_right(tmp_path)
+    view = log.cancel(storage_of(tmp_path))
+    assert view.state == log.ACTIVE and view.under_way is None
+    act(tmp_path, "refresh", storage_of(tmp_path))
+
+
+KILL_DURING_REFRESH = """
+import os, signal, sys
+from rtfilter.store.packindex import actions, build
+from rtfilter.store.packindex.listing import list_directory
+from rtfilter.store.packindex.storage import LocalStorage
+table, place, dies_at = sys.argv[1], sys.argv[2], int(sys.argv[3])
+publish, published = LocalStorage.publish, []
+def dying(self, scratch):
+    published.append(scratch)
+    if len(published) == dies_at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return publish(self, scratch)
+LocalStorage.publish = dying
+actions.refresh(LocalStorage(place), "incremental", list_directory(table), build.LocalRunner(1))
+"""
+
+
+@pytest.mark.parametrize("dies_at", [1, 4])
+def test_a_process_killed_for_real_leaves_a_log_that_cancel_mends(tmp_path: Path, dies_at: int) -> None:
+    prepared(tmp_path, "refresh")
+    command = [sys.executable, "-c", KILL_DURING_REFRESH, str(tmp_path), storage_of(tmp_path).place, str(dies_at)]
+    assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
+    check_readers_are_right(tmp_path)
+    log.cancel(storage_of(tmp_path))
+    act(tmp_path, "refresh", storage_of(tmp_path))
+    actions.vacuum(storage_of(tmp_path))
+    data = tmp_path / "_rtfilter" / "i" / "data"
+    assert not [name for name in os.listdir(data) if name.startswith(".scratch-")]
+
+
+def test_of_two_writers_one_wins_and_the_other_is_told(tmp_path: Path) -> None:
+    prepared(tmp_path, "refresh")
+    outcomes: list[str] = []
+    ready = threading.Barrier(2)
+
+    def run() -> None:
+        ready.wait()
+        try:
+            act(tmp_path, "refresh", storage_of(tmp_path))
+            outcomes.append("done")
+        except IndexStateError as error:
+            outcomes.append(str(error))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    # The slower one may also come after the end of the faster one, and then has nothing to read.
+    assert "done" in outcomes
+    assert all(each == "done" or "another writer" in each or "REFRESHING" in each for each in outcomes)
+    assert log.read_log(storage_of(tmp_path)).number in (4, 6)
+
+
+def test_two_writers_at_the_same_moment_never_both_begin(tmp_path: Path) -> None:
+    prepared(tmp_path, "refresh")
+    storage = storage_of(tmp_path)
+
+    class Slow(LocalStorage):
+        """Lets another writer in between its look at the log and its first entry."""
+
+        def create(self, name: str, content: bytes) -> bool:
+            if self is slow and not raced:
+                raced.append(log.begin(storage, log.REFRESH))
+            return super().create(name, content)
+
+    raced: list[log.LogView] = []
+    slow = Slow(storage.place)
+    with pytest.raises(IndexStateError, match="another writer has just begun"):
+        act(tmp_path, "optimize", slow)
+    assert log.read_log(storage).under_way is not None
+
+
+def test_a_writer_that_was_cancelled_finds_out_and_changes_nothing(tmp_path: Path) -> None:
+    prepared(tmp_path, "refresh")
+    storage = storage_of(tmp_path)
+    before = log.begin(storage, log.REFRESH)
+    log.cancel(storage)
+    after_cancel = log.read_log(storage)
+    assert before.snapshot is not None
+    with pytest.raises(IndexStateError, match="was cancelled by somebody else"):
+        log.end(storage, log.REFRESH, before, log.ACTIVE, before.snapshot)
+    assert log.read_log(storage) == after_cancel
+
+
+def test_a_reader_during_a_refresh_sees_the_snapshot_before_it(tmp_path: Path) -> None:
+    prepared(tmp_path, "refresh")
+    storage = storage_of(tmp_path)
+    reader = open_index(storage)
+    assert reader is not None
+    before = log.begin(storage, log.REFRESH)
+    during = open_index(storage)
+    assert during is not None and during.snapshot == reader.snapshot
+    log.end(storage, log.REFRESH, before, log.ACTIVE, reader.snapshot)
+    act(tmp_path, "refresh", storage)
+    assert kept(reader, tmp_path, "a", WANTED)["p1.parquet"] is None
+    index = open_index(storage)
+    assert index is not None and kept(index, tmp_path, "a", WANTED)["p1.parquet"] == [False] * 5
+
+
+def test_cancel_without_anything_under_way_changes_nothing(tmp_path: Path) -> None:
+    prepared(tmp_path, "refresh")
+    number = log.read_log(storage_of(tmp_path)).number
+    assert log.cancel(storage_of(tmp_path)).number == number

@@ -18,6 +18,8 @@ from rtfilter.errors import BenchError
 if TYPE_CHECKING:
     import duckdb
 
+GENERATOR_BYTES = 3 * 2**30
+"""What DuckDB may use to make and to order data, so that this needs less than 4 GB at every scale; it spills beyond."""
 INSTALL = "pip install 'rtfilter[bench]'"
 
 
@@ -39,7 +41,7 @@ def generated_tables(
 ) -> Dataset:
     """Finds or makes `TABLE.parquet` for the named tables (none named: all of them) in the generator's own row order.
 
-    The generator always makes every table; only the named ones are kept. Memory stays under half of the machine's.
+    The generator always makes every table; only the named ones are kept. Memory stays under `GENERATOR_BYTES`.
 
     Raises:
         BenchError: duckdb or the extension is missing, or the cache cannot be written.
@@ -53,7 +55,7 @@ def generated_tables(
     def build(directory: Path) -> Manifest:
         scratch = directory / ".scratch"
         scratch.mkdir()
-        with connection(scratch, database=scratch / "generated.duckdb") as con:
+        with connection(scratch, scratch / "generated.duckdb", GENERATOR_BYTES) as con:
             load_extension(con, generator.extension)
             say(f"{generator.function} makes {generator.extension.upper()} at scale factor {sf:g}")
             con.execute(f"CALL {generator.function}(sf={sf!r})")
@@ -98,8 +100,8 @@ def _extension_connection(generator: Generator) -> Iterator[duckdb.DuckDBPyConne
 
 
 @contextmanager
-def connection(scratch: Path, database: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB connection that spills into `scratch` and uses at most half of the machine's memory.
+def connection(scratch: Path, database: Path | None = None, most_bytes: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB connection that spills into `scratch` and uses at most half of the machine's memory, and no more than `most_bytes`.
 
     Its failures to write surface as OSError, so that the cache can name the directory and the way out.
     """
@@ -107,7 +109,8 @@ def connection(scratch: Path, database: Path | None = None) -> Iterator[duckdb.D
     con = duckdb_module.connect(str(database) if database else ":memory:")
     try:
         con.execute(f"SET temp_directory = '{quoted(scratch)}'")
-        con.execute(f"SET memory_limit = '{memory_bytes() // 2 // 2**20}MB'")
+        limit = min(memory_bytes() // 2, most_bytes or memory_bytes())
+        con.execute(f"SET memory_limit = '{limit // 2**20}MiB'")
         con.execute("SET enable_progress_bar = false")
         # Spark's default, so that a LIMIT cuts both engines' rows at the same place.
         con.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtfilter.bench.cache import Dataset, Manifest
-from rtfilter.bench.duckgen import connection, quoted
+from rtfilter.bench.duckgen import GENERATOR_BYTES, connection, quoted
 from rtfilter.bench.layout import CLUSTERED, NATURAL, SHUFFLED, laid_out_tables
 from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
 from rtfilter.errors import BenchError
@@ -62,7 +62,7 @@ def _generated(request: DataRequest, domain: int, counts: tuple[int, ...]) -> Da
     def build(directory: Path) -> Manifest:
         scratch = directory / ".scratch"
         scratch.mkdir()
-        with connection(scratch) as con:
+        with connection(scratch, most_bytes=GENERATOR_BYTES) as con:
             request.say(f"makes a fact of {domain:,} rows")
             position = f"hash(i, {SEED}) % {max(1, round(domain * JITTER_SHARE))} + i"
             _copy(con, directory / "fact.parquet", f"{_fact_sql(domain)} ORDER BY {position}, i")

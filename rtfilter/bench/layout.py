@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rtfilter.bench.cache import Dataset, Manifest
-from rtfilter.bench.duckgen import connection, quoted
+from rtfilter.bench.duckgen import GENERATOR_BYTES, connection, quoted
 from rtfilter.bench.packs import PackPlan, cut_into_packs, parquet_writer, write_packs
 from rtfilter.bench.suite import DataRequest, Query
 
@@ -55,7 +55,7 @@ def laid_out(request: DataRequest, source: TableSource) -> Path:
         request.say(f"writes {source.table}, {layout}: {rows:,} rows in packs of {pack_rows:,}")
         scratch = directory / ".scratch"
         scratch.mkdir()
-        with connection(scratch) as con:
+        with connection(scratch, most_bytes=GENERATOR_BYTES) as con:
             reader: pa.RecordBatchReader = con.execute(_ordered_sql(source, layout)).to_arrow_reader(READ_ROWS)
             if layout == PARTITIONED:
                 assert source.date_key is not None

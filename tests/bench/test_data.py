@@ -14,6 +14,7 @@ duckdb = pytest.importorskip("duckdb")
 
 from rtfilter.bench.cache import DataCache  # noqa: E402  # after the check that the bench extra is there
 from rtfilter.bench.duckdb_engine import DuckDbEngine  # noqa: E402
+from rtfilter.bench.duckgen import connection  # noqa: E402
 from rtfilter.bench.packs import plan_packs, rows_per_pack, write_packs  # noqa: E402
 from rtfilter.bench.suite import DataRequest, SuiteData  # noqa: E402
 from tpcds.imci_micro import prepare  # noqa: E402
@@ -100,3 +101,13 @@ def test_tpch_tables_are_made_and_kept(cache: DataCache) -> None:
     assert len(list(made.path.glob("*.parquet"))) == 8 and made.manifest["rows"]["lineitem"] == 60_175
     steps.clear()
     assert tpch_tables(cache, 0.01, ("orders",), say=steps.append) == made and steps == []
+
+
+def test_a_connection_keeps_to_the_smaller_of_its_memory_limits(tmp_path: Path) -> None:
+    limits = []
+    for most_bytes in (200 * 2**20, None):
+        with connection(tmp_path, most_bytes=most_bytes) as con:
+            row = con.execute("SELECT current_setting('memory_limit')").fetchone()
+            assert row is not None
+            limits.append(str(row[0]))
+    assert limits[0] == "200.0 MiB" and limits[1] != limits[0]

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("duckdb")
@@ -78,6 +78,7 @@ def test_only_a_closing_limit_counts() -> None:
     assert top_rows("this is no SQL LIMIT 3", ["a"]) is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12), st.integers(1, 12), st.randoms())
 def test_every_order_of_the_ties_gives_a_right_choice(rows: list[tuple[int, int]], limit: int, random: object) -> None:
     in_order = sorted(rows, key=lambda row: row[0])

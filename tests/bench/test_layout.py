@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 duckdb = pytest.importorskip("duckdb")
@@ -82,6 +82,7 @@ def test_other_packs_or_files_are_other_data(source: TableSource, tmp_path: Path
     assert len(paths) == 3
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(0, 4))), st.integers(1, 7), st.integers(1, 5))
 def test_partitions_hold_every_row_once_in_whole_packs(values: list[int | None], batch_rows: int, pack_rows: int) -> None:
     import tempfile

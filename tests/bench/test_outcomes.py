@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 duckdb = pytest.importorskip("duckdb")
@@ -147,6 +147,7 @@ def test_the_sign_test_has_the_values_of_the_tables() -> None:
     assert sign_test([1, 2], [1, 2]) == sign_test([], []) == 1.0
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=20))
 def test_the_sign_test_is_a_probability_and_does_not_care_which_is_which(pairs: list[tuple[int, int]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 duckdb = pytest.importorskip("duckdb")
@@ -56,6 +56,7 @@ def test_draws_follow_the_law_and_reach_only_the_domain(z: float) -> None:
     assert law.sum() == pytest.approx(1) and np.all(np.diff(law) <= 0)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=6))
 def test_draws_do_not_depend_on_how_many_come_at_a_time(sizes: list[int]) -> None:
     whole, parts = ZipfSampler("c", 97, 1.5), ZipfSampler("c", 97, 1.5)
@@ -67,6 +68,7 @@ def test_the_frequent_value_is_not_the_smallest_and_differs_between_columns() ->
     assert len(set(frequent.values())) == 3 and 0 not in frequent.values()
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-(10**12), 10**12)), st.integers(0, 3))
 def test_money_and_cents_are_inverse_also_in_slices(amounts: list[int], start: int) -> None:
     column = money(np.array(amounts, dtype=np.int64))

@@ -15,7 +15,7 @@ from rtfilter.store.packindex.sketching import Portion, sketch_portion
 from rtfilter.store.sketches.domain import PackValues, domain_of, pack_values
 from rtfilter.store.sketches.kinds import MinMax
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 
 
 def bounds(path: Path, spark_type: str, column: str = "a") -> list[tuple[Any, Any] | None]:

@@ -1,4 +1,4 @@
-"""Every join graph of TPC-H with one core, every join shuffled and every legal filter planned: no gate may wait for what waits for it."""
+"""Every join graph of TPC-H with one core, all joins shuffled, all legal filters planned: no gate waits for what waits for it."""
 
 from __future__ import annotations
 

@@ -83,10 +83,6 @@ def _swapped(placeholder: Placeholder) -> dict[str, object]:
     return {**_placeholder_fields(placeholder), "columns": list(reversed(placeholder.columns))}
 
 
-def _without_nan(packs: verdicts.PackBounds, keys: KeyFilter) -> Bools:
-    return _might_match(replace(packs, hidden=None), keys)
-
-
 class _Entered:
     """A context manager with the two calls of a patch."""
 
@@ -132,9 +128,6 @@ BROKEN: dict[str, Broken] = {
         lambda: mock.patch.object(Placeholder, "to_dict", _swapped), (" and r0.",)
     ),
     # might_match is imported by name where it is used.
-    "a NaN that no bounds show is forgotten": Broken(
-        lambda: mock.patch("rtfilter.store.tables.might_match", _without_nan), ("'NaN'",)
-    ),
     "an unknown pack is rejected": Broken(lambda: mock.patch("rtfilter.store.tables.might_match", _unknown_means_no)),
 }
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-# One row in the order of the table's columns; dates are days since 1970-01-01.
-Row: TypeAlias = tuple[int | None, ...]
+# How values.py writes a value of a column type; a row has them in the order of the table's columns.
+Value: TypeAlias = int | str | None
+Row: TypeAlias = tuple[Value, ...]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column and its type as Spark and DuckDB write it: tinyint, smallint, int, bigint, date."""
+    """A column and its type as Spark writes it: see values.py."""
 
     name: str
     type: str
@@ -27,6 +28,7 @@ class DataFile:
     pack_rows: int = 50
     statistics: bool = True
     page_index: bool = False
+    dictionary: bool = True
     without: str | None = None
     as_int: tuple[str, ...] = ()
 
@@ -111,6 +113,14 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Hint:
+    """How a relation is to be joined: broadcast, merge, shuffle_hash."""
+
+    strategy: str
+    alias: str
+
+
+@dataclass(frozen=True)
 class Block:
     """One SELECT. `group` are the grouping columns; `limit` comes with an order by every output."""
 
@@ -120,7 +130,7 @@ class Block:
     group: tuple[Item, ...] = ()
     where: tuple[tuple[str, Filter], ...] = ()
     subqueries: tuple[Subquery, ...] = ()
-    hints: tuple[str, ...] = ()
+    hints: tuple[Hint, ...] = ()
     limit: int | None = None
 
     @property

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from random import Random
 
-from tests.spark.differential.cases import Column, DataFile, Row, Table
+from tests.spark.differential.cases import Column, DataFile, Row, Table, Value
+from tests.spark.differential.values import BOUNDS, extremes, stranger
 
 NAMES = ("a", "b", "d", "g", "v")
-BOUNDS = {
-    "tinyint": (-(2**7), 2**7 - 1),
-    "smallint": (-(2**15), 2**15 - 1),
-    "int": (-(2**31), 2**31 - 1),
-    "bigint": (-(2**63), 2**63 - 1),
-    # 0001-01-02 and 9999-12-30: what Python's dates hold, with a day to spare.
-    "date": (-719_161, 2_932_895),
-}
 # The day on which the Gregorian calendar began, 1582-10-15.
 GREGORIAN = -141_427
 
 
 @dataclass(frozen=True)
 class Entities:
-    """`keys[i]` are the values of a, b and d of entity i; a rises with i. `*_types` are those that a and b may have.
+    """`keys[i]` are the values of a, b and d of entity i; a rises with i. `types` are those that each may have.
 
     Most dimensions draw from `favoured`, a stretch of entities: were each to draw from all, their joins would be empty.
     """
 
-    keys: tuple[tuple[int, int, int], ...]
-    a_types: tuple[str, ...]
-    b_types: tuple[str, ...]
+    keys: tuple[tuple[Value, Value, Value], ...]
+    types: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     favoured: range
 
 
@@ -44,18 +37,49 @@ def generate_tables(rng: Random) -> tuple[Table, ...]:
 
 def _entities(rng: Random) -> Entities:
     count = rng.randint(60, 400)
-    a, a_types = _whole_numbers(rng, count)
-    b, b_types = _whole_numbers(rng, count)
+    a, a_types = _values(rng, count)
+    b, b_types = _values(rng, count)
     shuffled = rng.random() < 0.5
     per_b, per_day = rng.randint(1, 3), rng.randint(1, 4)
-    first_day = rng.choice([18_262, 18_262, 18_262, GREGORIAN - 30_000, GREGORIAN - count // 2, 2_900_000])
+    d, d_types = _moments(rng, count)
     keys = []
     for number in range(count):
         other = number * 7_919 % count if shuffled else number
-        keys.append((a[number], b[other // per_b], first_day + number // per_day))
+        keys.append((a[number], b[other // per_b], d[number // per_day]))
     size = rng.randint(count // 10, count // 3)
     start = rng.randrange(count - size)
-    return Entities(tuple(keys), a_types, b_types, range(start, start + size))
+    return Entities(tuple(keys), (a_types, b_types, d_types), range(start, start + size))
+
+
+def _values(rng: Random, count: int) -> tuple[Sequence[Value], tuple[str, ...]]:
+    """Rising values of a kind, and the types that hold them."""
+    kind = rng.choices(["whole", "text", "decimal", "float", "boolean"], [40, 22, 18, 16, 4])[0]
+    if kind == "text":
+        prefix = rng.choice(["k", "", "é", "a prefix that is rather long, longer than 64 bytes of a string in truth: "])
+        return [f"{prefix}{number * 7:05}" for number in range(count)], ("string",)
+    if kind == "decimal":
+        low = rng.choice([0, -count // 2, 10**6, -(10**7) + 1])
+        quarters = [str(Decimal(low + number) / 4) for number in range(count)]
+        narrow = ("decimal(9,2)", "decimal(18,4)", "decimal(12,3)")
+        return quarters, rng.choice([narrow, narrow, ("decimal(18,4)", "decimal(22,2)", "decimal(30,6)"), ("decimal(38,2)",)])
+    if kind == "float":
+        low = rng.choice([0, -count // 2, 1_000])
+        return [str((low + number) / 8) for number in range(count)], rng.choice([("double",), ("float", "double"), ("float",)])
+    if kind == "boolean":
+        return [int(number * 2 > count) for number in range(count)], ("boolean",)
+    numbers, types = _whole_numbers(rng, count)
+    if abs(numbers[0]) < 2**31 and abs(numbers[-1]) < 2**31 and rng.random() < 0.3:
+        types = (*types, "decimal(12,1)", "decimal(20,0)", "double")
+    return numbers, types
+
+
+def _moments(rng: Random, count: int) -> tuple[Sequence[int], tuple[str, ...]]:
+    """Rising days or timestamps."""
+    if rng.random() < 0.6:
+        first_day = rng.choice([18_262, 18_262, 18_262, GREGORIAN - 30_000, GREGORIAN - count // 2, 2_900_000])
+        return range(first_day, first_day + count), ("date",)
+    start = rng.choice([1_577_836_800_000_000, -count * 1_800_000_000])
+    return [start + number * 3_600_000_001 for number in range(count)], (rng.choice(["timestamp", "timestamp_ntz"]),)
 
 
 def _whole_numbers(rng: Random, count: int) -> tuple[list[int], tuple[str, ...]]:
@@ -76,14 +100,14 @@ def _whole_numbers(rng: Random, count: int) -> tuple[list[int], tuple[str, ...]]
 
 
 def _table(rng: Random, entities: Entities, name: str, fact: bool) -> Table:
-    types = (rng.choice(entities.a_types), rng.choice(entities.b_types), "date", "int", "bigint")
+    types = (*(rng.choice(each) for each in entities.types), "int", "bigint")
     rows = _rows(rng, entities, fact)
     _spoil(rng, rows, types, fact)
     columns = tuple(Column(each, type_) for each, type_ in zip(NAMES, types, strict=True))
     return _with_missing_column(rng, Table(name, columns, _files(rng, rows, columns, fact)))
 
 
-def _rows(rng: Random, entities: Entities, fact: bool) -> list[list[int | None]]:
+def _rows(rng: Random, entities: Entities, fact: bool) -> list[list[Value]]:
     """Keys of entities, a group g of 0 to 9, and v, which numbers the rows."""
     count = 0 if rng.random() < 0.03 else rng.randint(300, 1_500) if fact else rng.randint(10, 60)
     places = _places(rng, count, len(entities.keys)) if fact else _few_places(rng, count, entities)
@@ -125,18 +149,18 @@ def _few_places(rng: Random, count: int, entities: Entities) -> list[int]:
     return places
 
 
-def _spoil(rng: Random, rows: list[list[int | None]], types: Sequence[str], fact: bool) -> None:
+def _spoil(rng: Random, rows: list[list[Value]], types: Sequence[str], fact: bool) -> None:
     """Nulls strewn over the key columns or in a run (packs of nothing else), extremes, keys that no other table has."""
     if not rows:
         return
     for column in range(3):
-        low, high = BOUNDS[types[column]]
-        if rng.random() < 0.2:
+        type_ = types[column]
+        if rng.random() < (0.6 if type_ in ("float", "double") else 0.2):
             for _ in range(rng.randint(1, 3)):
-                rng.choice(rows)[column] = rng.choice([low, high])
+                rng.choice(rows)[column] = rng.choice(extremes(type_))
         if rng.random() < 0.2:
             for _ in range(max(1, len(rows) // 50)):
-                rng.choice(rows)[column] = rng.randint(max(low, -(2**40)), min(high, 2**40))
+                rng.choice(rows)[column] = stranger(rng, type_)
         if rng.random() < 0.4:
             share = rng.choice([0.02, 0.1, 0.4]) if fact else 0.04
             for row in rows:
@@ -147,7 +171,7 @@ def _spoil(rng: Random, rows: list[list[int | None]], types: Sequence[str], fact
                 row[column] = None
 
 
-def _files(rng: Random, rows: list[list[int | None]], columns: tuple[Column, ...], fact: bool) -> tuple[DataFile, ...]:
+def _files(rng: Random, rows: list[list[Value]], columns: tuple[Column, ...], fact: bool) -> tuple[DataFile, ...]:
     count = rng.randint(1, 6) if fact else rng.choice([1, 1, 1, 2])
     pack_rows = rng.choice([rng.randint(5, 20), rng.randint(20, 50), rng.randint(20, 100), rng.randint(20, 100)])
     cuts = sorted(rng.randint(0, len(rows)) for _ in range(count - 1)) if rng.random() < 0.3 else []
@@ -165,12 +189,12 @@ def _file(rng: Random, rows: tuple[Row, ...], columns: tuple[Column, ...], pack_
         for position, column in enumerate(columns)
         if column.type == "bigint" and rng.random() < 0.2 and all(_is_int(row[position]) for row in rows)
     )
-    return DataFile(rows, writer, pack_rows, rng.random() > 0.08, rng.random() < 0.25, None, as_int)
+    return DataFile(rows, writer, pack_rows, rng.random() > 0.08, rng.random() < 0.25, rng.random() < 0.7, None, as_int)
 
 
-def _is_int(value: int | None) -> bool:
+def _is_int(value: Value) -> bool:
     low, high = BOUNDS["int"]
-    return value is None or low <= value <= high
+    return value is None or (isinstance(value, int) and low <= value <= high)
 
 
 def _with_missing_column(rng: Random, table: Table) -> Table:

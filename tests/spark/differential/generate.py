@@ -5,11 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.spark.differential.cases import Block, Case, Filter, Item, Join, Key, Query, Relation, Subquery, Table
+from tests.spark.differential.cases import Block, Case, Filter, Hint, Item, Join, Key, Query, Relation, Subquery, Table
 from tests.spark.differential.entities import generate_tables
+from tests.spark.differential.values import BOUNDS, ODD_STRINGS, literal
 
-WIDEST = ("tinyint", "smallint", "int", "bigint")
+# What a join key makes of columns of types that are not whole numbers.
+FORMS_OF_TYPE = {
+    "date": ("next day",),
+    "timestamp": ("day",),
+    "timestamp_ntz": ("day",),
+    "boolean": ("opposite",),
+    "string": ("doubled", "not null text"),
+    "float": ("as double", "not null"),
+    "double": ("not null",),
+}
 JOIN_KINDS = {"inner": 58, "left semi": 16, "left": 9, "right": 4, "full": 2, "left anti": 7}
+STRATEGIES = {"broadcast": 40, "merge": 30, "shuffle_hash": 30}
 LEFT_COLUMNS_ONLY = ("left semi", "left anti")
 SHAPES = {"plain": 85, "grouped": 7, "numbered": 5, "limited": 4, "distinct": 5, "unioned": 8, "joined": 6}
 SUBQUERIES = {"in": 4, "exists": 3, "scalar": 2, "not in": 1, "not exists": 2}
@@ -28,6 +39,7 @@ def _conf(rng: Random) -> tuple[tuple[str, str], ...]:
     """Small plans are compiled slower than they run, so most cases do without; the layer's own options vary too."""
     compiled = rng.random() < 0.1
     entries = {
+        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.codegen.wholeStage": str(compiled).lower(),
         "spark.sql.codegen.factoryMode": "FALLBACK" if compiled else "NO_CODEGEN",
@@ -35,9 +47,9 @@ def _conf(rng: Random) -> tuple[tuple[str, str], ...]:
     rare = [
         (0.25, "spark.sql.parquet.enableVectorizedReader", "false"),
         (0.12, "spark.sql.files.maxPartitionBytes", "16384"),
-        (0.06, "spark.sql.autoBroadcastJoinThreshold", "-1"),
-        (0.25, "rtfilter.kinds", rng.choice(["range", "set"])),
-        (0.25, "rtfilter.cost", "always"),
+        (0.4, "spark.sql.autoBroadcastJoinThreshold", "-1"),
+        (0.3, "rtfilter.kinds", rng.choice(["range", "set", "bloom", "range,bloom"])),
+        (0.6, "rtfilter.cost", "always"),
         (0.12, "rtfilter.set.maxKeys", str(rng.choice([0, 1, 5]))),
     ]
     entries.update({key: value for share, key, value in rare if rng.random() < share})
@@ -55,11 +67,15 @@ class _QueryMaker:
 
     def query(self) -> Query:
         ctes: tuple[Relation, ...] = ()
-        if self.rng.random() < 0.12:
-            source = self.rng.choice(self.others)
+        if self.rng.random() < 0.18:
+            large = self.rng.random() < 0.3
+            source = self.rng.choice(self.facts if large else self.others)
             ctes = (Relation("c0", source, filters=self._filters(source, 0.9)),)
             self.sources["c0"] = replace(self.sources[source], name="c0")
-            self.others = ["c0", "c0", *self.others]
+            if large:
+                self.facts = ["c0"]
+            else:
+                self.others = ["c0", "c0", *self.others]
         if self.rng.random() < 0.15:
             items = self._items(["r0"], aggregate=self.rng.random() < 0.6)
             first = self._block(1)
@@ -83,8 +99,9 @@ class _QueryMaker:
             relations[relation.alias] = relation
             if join.kind not in LEFT_COLUMNS_ONLY:
                 visible.append(relation.alias)
-        hints = [join.relation.alias for join in made if rng.random() < 0.85 and join.relation.source not in self.facts]
-        hints = ["r0"] if swapped or rng.random() < 0.08 else hints
+        hinted = [join.relation.alias for join in made if rng.random() < 0.85 and join.relation.source not in self.facts]
+        hinted = ["r0"] if swapped or rng.random() < 0.08 else hinted
+        hints = [Hint(rng.choices(list(STRATEGIES), list(STRATEGIES.values()))[0], alias) for alias in hinted]
         where = tuple((alias, each) for alias in visible for each in self._filters(relations[alias].source, 0.05))
         subqueries = (self._subquery(rng.choice(visible), relations),) if rng.random() < 0.15 else ()
         block = Block(first, tuple(made), (), where=where, subqueries=subqueries, hints=tuple(hints))
@@ -125,16 +142,16 @@ class _QueryMaker:
         rng, table = self.rng, self.sources[source]
         position = rng.randrange(3)
         column = table.columns[position]
-        values = [value for file in table.files for row in file.rows if (value := row[position]) is not None]
+        values = [
+            value for file in table.files for row in file.rows if (value := row[position]) is not None and value not in ODD_STRINGS
+        ]
         if not values:
             return Filter(column.name, "{} is not null")
-        first = rng.choice(values)
-        if column.type == "date":
-            return Filter(column.name, f"{{}} >= date '1970-01-01' + ({first})")
+        first, other = (literal(value, column.type) for value in rng.choices(values, k=2))
         return rng.choice(
             [
                 Filter(column.name, f"{{}} >= {first}"),
-                Filter(column.name, f"{{}} in ({first}, {rng.choice(values)})"),
+                Filter(column.name, f"{{}} in ({first}, {other})"),
                 Filter(column.name, f"{{}} <= {first}"),
                 Filter(column.name, "{} is null"),
                 Filter(column.name, "{} is not null"),
@@ -145,10 +162,11 @@ class _QueryMaker:
         rng = self.rng
         kind = rng.choices(list(JOIN_KINDS), list(JOIN_KINDS.values()))[0]
         left = before[0] if rng.random() < 0.7 else rng.choice(before)
-        columns = rng.sample(["a", "b", "d"], 2) if rng.random() < 0.2 else [rng.choice(["a", "a", "a", "b", "d"])]
+        columns = rng.sample(["a", "b", "d"], 2) if rng.random() < 0.27 else [rng.choice(["a", "a", "a", "b", "d"])]
         keys = tuple(self._key(left, relation, column) for column in columns)
         # A second comparison may hold between any two columns of numbers.
-        if len(keys) == 1 and columns[0] == "a" and rng.random() < 0.03:
+        both = (*self._types(left, "a"), *self._types(relation, "b"))
+        if len(keys) == 1 and columns[0] == "a" and rng.random() < 0.03 and set(both) <= {"tinyint", "smallint", "int", "bigint"}:
             keys = (replace(keys[0], right="b"),)
         return Join(kind, relation, keys, self._filters(relation.source, 0.06))
 
@@ -157,18 +175,19 @@ class _QueryMaker:
         null_safe = rng.random() < 0.15
         if rng.random() > 0.12:
             return Key(left.alias, column, column, null_safe=null_safe)
-        forms = ["next day"] if column == "d" else ["wide", "plus", "negated", "narrow", "not null"]
-        # Arithmetic on a bigint may overflow, which fails a query whether or not it runs with the layer.
-        if "bigint" in (self._type(left, column), self._type(right, column)):
-            forms = [form for form in forms if form not in ("plus", "negated")]
-        form = rng.choice(forms)
+        form = rng.choice(self._forms({*self._types(left, column), *self._types(right, column)}))
         sides = rng.choice([(form, "plain"), ("plain", form), (form, form)])
         return Key(left.alias, column, column, *sides, null_safe)
 
-    def _type(self, relation: Relation, column: str) -> str:
-        """The type of a relation's column: of a union it is the wider one."""
-        types = [self.sources[name].type_of(column) for name in (relation.source, relation.second) if name]
-        return max(types, key=lambda type_: WIDEST.index(type_) if type_ in WIDEST else 0)
+    def _types(self, relation: Relation, column: str) -> list[str]:
+        """The types of a relation's column: a union has two."""
+        return [self.sources[name].type_of(column) for name in (relation.source, relation.second) if name]
+
+    def _forms(self, types: set[str]) -> list[str]:
+        """What may be made of columns of these types; arithmetic on a bigint may overflow, with the layer and without."""
+        if types <= set(BOUNDS) and types.isdisjoint(FORMS_OF_TYPE):
+            return ["wide", "narrow", "not null", *(() if "bigint" in types else ("plus", "negated", "as decimal", "as double"))]
+        return list(FORMS_OF_TYPE.get(min(types), ("as double",))) if len(types) == 1 else ["as double"]
 
     def _subquery(self, alias: str, relations: dict[str, Relation]) -> Subquery:
         rng = self.rng

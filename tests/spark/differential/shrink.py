@@ -112,7 +112,7 @@ def _without_join(block: Block, number: int) -> Block:
         group=tuple(item for item in block.group if item.alias != gone),
         where=tuple(each for each in block.where if each[0] != gone),
         subqueries=tuple(subquery for subquery in block.subqueries if subquery.alias != gone),
-        hints=tuple(hint for hint in block.hints if hint != gone),
+        hints=tuple(hint for hint in block.hints if hint.alias != gone),
     )
 
 

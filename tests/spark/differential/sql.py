@@ -20,6 +20,12 @@ FORMS = {
     "narrow": "try_cast({} as smallint)",
     "not null": "coalesce({}, 0)",
     "next day": "({} + 1)",
+    "as decimal": "cast({} as decimal(21,3))",
+    "as double": "cast({} as double)",
+    "day": "cast({} as date)",
+    "opposite": "(not {})",
+    "doubled": "concat({}, {})",
+    "not null text": "coalesce({}, 'k00007')",
 }
 
 ITEMS = {
@@ -89,8 +95,8 @@ def _from(relation: Relation, columns: Columns) -> str:
 
 
 def _key(key: Key, alias: str, dialect: str) -> str:
-    left = FORMS[key.left_form].format(f"{key.left_alias}.{key.left}")
-    right = FORMS[key.right_form].format(f"{alias}.{key.right}")
+    left = FORMS[key.left_form].replace("{}", f"{key.left_alias}.{key.left}")
+    right = FORMS[key.right_form].replace("{}", f"{alias}.{key.right}")
     null_safe = "<=>" if dialect == SPARK else "is not distinct from"
     return f"{left} {null_safe if key.null_safe else '='} {right}"
 
@@ -122,7 +128,9 @@ def _item(item: Item) -> str:
 
 def _block(block: Block, columns: Columns, dialect: str) -> str:
     outputs = [*block.group, *block.items]
-    hint = f"/*+ BROADCAST({', '.join(block.hints)}) */ " if block.hints and dialect == SPARK else ""
+    hint = (
+        f"/*+ {', '.join(f'{hint.strategy}({hint.alias})' for hint in block.hints)} */ " if block.hints and dialect == SPARK else ""
+    )
     parts = [f"select {hint}{', '.join(f'{_item(item)} as c{number}' for number, item in enumerate(outputs))}"]
     parts.append(f"from {_from(block.first, columns)}")
     parts += [_join(join, columns, dialect) for join in block.joins]

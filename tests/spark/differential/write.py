@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from datetime import date, timedelta
 from pathlib import Path
 
 import duckdb
@@ -12,9 +11,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from tests.spark.differential.cases import DataFile, Table
+from tests.spark.differential.values import arrow_type, stored
 
-ARROW_TYPES = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(), "date": pa.date32()}
-EPOCH = date(1970, 1, 1)
 # Several pages in a pack of 20 rows, so that a page index has something to say.
 PAGE_ROWS = 10
 
@@ -55,7 +53,9 @@ class TableWriter:
 
 def write_by_pyarrow(content: pa.Table, file: DataFile, path: Path) -> None:
     pages = {"write_page_index": True, "data_page_size": 1, "write_batch_size": PAGE_ROWS} if file.page_index else {}
-    pq.write_table(content, path, row_group_size=file.pack_rows, write_statistics=file.statistics, **pages)
+    pq.write_table(
+        content, path, row_group_size=file.pack_rows, write_statistics=file.statistics, use_dictionary=file.dictionary, **pages
+    )
 
 
 def arrow_table(table: Table, file: DataFile) -> pa.Table:
@@ -65,10 +65,6 @@ def arrow_table(table: Table, file: DataFile) -> pa.Table:
         if column.name == file.without:
             continue
         values = [row[position] for row in file.rows]
-        type_ = pa.int32() if column.name in file.as_int else ARROW_TYPES[column.type]
-        arrays[column.name] = pa.array([_day(value) for value in values] if column.type == "date" else values, type_)
+        type_ = pa.int32() if column.name in file.as_int else arrow_type(column.type)
+        arrays[column.name] = pa.array([stored(value, column.type) for value in values], type_)
     return pa.table(arrays)
-
-
-def _day(number: int | None) -> date | None:
-    return None if number is None else EPOCH + timedelta(days=number)

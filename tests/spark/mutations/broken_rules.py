@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
 from planner import columns, legality
+from planner.answer import Placeholder
 from planner.expressions import CoalesceDefault, Expression, OtherExpression
 from planner.nodes import LEFT, RIGHT
 from planner.reasons import Refusal
@@ -24,6 +26,7 @@ NOTHING = "nothing"
 
 _plain_column = columns.plain_column
 _might_match = verdicts.might_match
+_placeholder_fields = Placeholder.to_dict
 
 
 def _taking_for_columns(marks: tuple[str, ...]) -> Callable[[Expression], columns.KeyColumn | Refusal]:
@@ -58,9 +61,44 @@ def _unknown_means_no(packs: verdicts.PackBounds, keys: KeyFilter) -> Bools:
     return _might_match(packs, keys) & ~packs.unknown
 
 
+def _without_nulls(placeholder: Placeholder) -> dict[str, object]:
+    return {**_placeholder_fields(placeholder), "keep_nulls": False}
+
+
+def _with_nulls(packs: verdicts.PackBounds, keys: KeyFilter) -> Bools:
+    return _might_match(packs, replace(keys, keep_nulls=True))
+
+
+@contextmanager
+def _rows_without_nulls() -> Iterator[None]:
+    """Rows are tested as if a null never equalled a null; packs with nulls are kept."""
+    with (
+        mock.patch.object(Placeholder, "to_dict", _without_nulls),
+        mock.patch("rtfilter.store.tables.might_match", _with_nulls),
+    ):
+        yield
+
+
+def _swapped(placeholder: Placeholder) -> dict[str, object]:
+    return {**_placeholder_fields(placeholder), "columns": list(reversed(placeholder.columns))}
+
+
+class _Entered:
+    """A context manager with the two calls of a patch."""
+
+    def __init__(self, broken: AbstractContextManager[None]) -> None:
+        self._broken = broken
+
+    def start(self) -> None:
+        self._broken.__enter__()
+
+    def stop(self) -> None:
+        self._broken.__exit__(None, None, None)
+
+
 @dataclass(frozen=True)
 class Broken:
-    """The patch that breaks a rule, and texts of which a query needs one to meet it (an empty one: any query may)."""
+    """The patch that breaks a rule, and texts of which a query or its tables need one to meet it (an empty one: any case may)."""
 
     patch: Callable[[], Any]
     needs: tuple[str, ...] = ("",)
@@ -83,6 +121,12 @@ BROKEN: dict[str, Broken] = {
         lambda: mock.patch.object(verdicts, "meets_a_range", _without_keys_at_the_end)
     ),
     "a range misses its last key": Broken(lambda: mock.patch.object(verdicts, "meets_a_range", _open_range)),
+    "a full outer join waits and loses rows of both sides": Broken(_legality(FullOuter=(LEFT, RIGHT)), (" full join ",)),
+    "a right outer join loses rows of its right side": Broken(_legality(RightOuter=(LEFT, RIGHT)), (" right join ",)),
+    "a row with a null that <=> would match is dropped": Broken(lambda: _Entered(_rows_without_nulls()), ("<=>",)),
+    "a filter of two columns takes them in the wrong order": Broken(
+        lambda: mock.patch.object(Placeholder, "to_dict", _swapped), (" and r0.",)
+    ),
     # might_match is imported by name where it is used.
     "an unknown pack is rejected": Broken(lambda: mock.patch("rtfilter.store.tables.might_match", _unknown_means_no)),
 }

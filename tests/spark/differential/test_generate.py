@@ -1,0 +1,67 @@
+"""What the random cases are made of: no kind of join, key or setting may fall out of them unnoticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.differential import cases as cases_module
+from tests.spark.differential.cases import Case
+from tests.spark.differential.generate import JOIN_KINDS, STRATEGIES, generate
+from tests.spark.differential.sql import DUCKDB, FORMS, SPARK, render
+
+SEEDS = range(600)
+TYPES = (
+    *("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz", "boolean", "float", "double", "string"),
+    *("decimal(9,2)", "decimal(18,4)", "decimal(22,2)", "decimal(12,1)"),
+)
+SETTINGS = ("rtfilter.cost", "rtfilter.kinds", "rtfilter.set.maxKeys", "spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return [generate(seed) for seed in SEEDS]
+
+
+def test_a_seed_is_always_the_same_case(cases: list[Case]) -> None:
+    assert [generate(seed) for seed in SEEDS[:20]] == cases[:20]
+
+
+def test_a_case_prints_as_a_literal_of_itself(cases: list[Case]) -> None:
+    assert all(eval(repr(case), vars(cases_module)) == case for case in cases[:20])
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_two_tables_may_meet_in_a_key_of_type(type_: str, cases: list[Case]) -> None:
+    assert any(sum(type_ in [column.type for column in table.columns[:3]] for table in case.tables) > 1 for case in cases)
+
+
+@pytest.mark.parametrize("pair", [("int", "bigint"), ("decimal(9,2)", "decimal(18,4)"), ("float", "double"), ("int", "double")])
+def test_a_key_may_have_another_type_on_each_side(pair: tuple[str, str], cases: list[Case]) -> None:
+    shown = [{table.columns[0].type for table in case.tables} for case in cases]
+    assert any(set(pair) <= types for types in shown)
+
+
+def test_every_join_strategy_form_and_setting_occurs(cases: list[Case]) -> None:
+    blocks = [block for case in cases for block in case.query.blocks]
+    joins = [join for block in blocks for join in block.joins]
+    keys = [key for join in joins for key in join.keys]
+    assert {join.kind for join in joins} == set(JOIN_KINDS)
+    assert {hint.strategy for block in blocks for hint in block.hints} == set(STRATEGIES)
+    assert {form for key in keys for form in (key.left_form, key.right_form)} == set(FORMS)
+    assert {entry for case in cases for entry, _ in case.conf} >= set(SETTINGS)
+    assert any(key.null_safe for key in keys)
+    assert any(len(join.keys) > 1 for join in joins)
+
+
+@pytest.mark.parametrize("value", ["NaN", "-0.0", "inf"])
+def test_odd_floats_occur_on_both_sides_of_a_join(value: str, cases: list[Case]) -> None:
+    def holds(case: Case) -> int:
+        return sum(any(value in row for file in table.files for row in file.rows) for table in case.tables)
+
+    assert any(holds(case) > 1 for case in cases)
+
+
+def test_both_dialects_are_given_the_same_query_but_for_hints(cases: list[Case]) -> None:
+    for case in cases:
+        assert "/*+" not in render(case, DUCKDB)
+        assert render(case, SPARK).count(" join ") == render(case, DUCKDB).count(" join ")

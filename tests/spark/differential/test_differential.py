@@ -24,7 +24,7 @@ CASES_PER_TEST = 15
 SEEDS = range(SEED * 1_000_000, SEED * 1_000_000 + CASES)
 STARTS = range(0, CASES, CASES_PER_TEST)
 # The least share of cases in which packs were rejected, and of those that returned rows.
-LEAST_REJECTING = 0.25
+LEAST_REJECTING = 0.2
 LEAST_RETURNING = 0.45
 # Of those in which rows were dropped one by one, and in which a scan waited for a shuffled build side.
 LEAST_DROPPING = 0.28

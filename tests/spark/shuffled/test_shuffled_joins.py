@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -82,6 +86,21 @@ def test_an_empty_build_side_empties_the_join(spark: SparkSession) -> None:
     off, _, _ = jobs_of(spark, sql, on=False)
     on, _, _ = jobs_of(spark, sql, on=True)
     assert on == off == [(0, None)]
+
+
+def test_the_same_query_over_changed_files_collects_its_keys_again(spark: SparkSession, tmp_path: Path) -> None:
+    """Both plans are equal, scans and expression ids included: only the files behind them differ."""
+    few = tmp_path / "few.parquet"
+    sql = "select min(k), count(*) from fact join few on k = id"
+    for first in (7, 3000):
+        # As many bytes each time, so that Spark's listing of the file still fits it.
+        ids = pa.table({"id": pa.array(range(first, first + 3), pa.int32())})
+        pq.write_table(ids, few, use_dictionary=False, compression="none")
+        if first == 7:
+            spark.read.parquet(str(few)).createOrReplaceTempView("few")
+        on, _, frame = jobs_of(spark, sql, on=True)
+        assert on == [(first, 30)]
+        assert packs_rejected(frame) > 0
 
 
 def test_an_exchange_that_is_used_twice_stays_one(spark: SparkSession) -> None:

@@ -1,13 +1,12 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import java.util.WeakHashMap
-import org.apache.spark.TaskContext
+import org.apache.spark.{MapOutputStatistics, TaskContext}
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BindReferences, BoundReference, Cast, Expression, UnsafeProjection}
 import org.apache.spark.sql.execution.{CoalescedPartitionSpec, ProjectExec, ShufflePartitionSpec, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, BroadcastQueryStageExec, ShuffleQueryStageExec}
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.joins.{HashJoin, HashedRelation, LongHashedRelation}
 import org.apache.spark.sql.types.{DataType, IntegralType, LongType}
 import org.apache.spark.util.Utils
@@ -65,8 +64,11 @@ final case class NotCollected(reason: String, detail: String)
 object CollectKeys {
   type Collected = Either[NotCollected, Seq[KeySink]]
 
-  /** Keys by shuffle and by what was wanted of it, so that several scans that wait for one build side cost one job. */
-  private val cache = new WeakHashMap[ShuffleExchangeLike, Map[Seq[Any], Seq[KeySink]]]
+  /**
+   * Keys by finished shuffle and by what was wanted of it, so that several scans that wait for one build side cost one job. The shuffle is told
+   * by its statistics, an object of its own that all uses of one shuffle share: plans of two queries over changed files can be equal.
+   */
+  private val cache = new WeakHashMap[MapOutputStatistics, Map[Seq[Any], Seq[KeySink]]]
 
   /** One sink for each wanted filter, all filled in one pass; `keys` are the join's build keys over what the stage puts out. */
   def from(source: SparkPlan, keys: Seq[Expression], wanted: Seq[PlacedKey]): Collected = source match {
@@ -130,28 +132,30 @@ object CollectKeys {
     }
 
   private def fromShuffle(stage: ShuffleQueryStageExec, keys: Seq[Expression], wanted: Seq[PlacedKey]): Collected = {
-    val partitions = readTogether(stage)
     val rows = stage.getRuntimeStatistics.rowCount.map(_.toLong).getOrElse(Long.MaxValue >> 1)
-    val what: Seq[Any] = keys.map(k => BindReferences.bindReference(k, stage.output, allowFailures = true).canonicalized) ++ wanted.map(_.copy(placeholder = ""))
+    val empty = sinks(keys.map(_.dataType), wanted, rows)
     if (keys.exists(!_.references.subsetOf(stage.outputSet))) Left(NotCollected("SOURCE_NOT_READY", "The build side does not put out the join's keys."))
-    else cache.synchronized(Option(cache.get(stage.shuffle)).flatMap(_.get(what))).map(Right(_)).getOrElse {
-      if (partitions.isEmpty) Right(sinks(keys.map(_.dataType), wanted, rows))
-      else {
-        val shuffled = stage.shuffle.getShuffleRDD(partitions.toArray).asInstanceOf[RDD[InternalRow]]
-        // A build side that could come out differently when a lost part of it is computed again must not decide what is read.
-        if (shuffled.outputDeterministicLevel == DeterministicLevel.INDETERMINATE)
-          Left(NotCollected("NOT_DETERMINISTIC", "The build side's rows may change when a lost part of its shuffle is computed again."))
-        else {
-          val found = run(shuffled, keys, stage.output, sinks(keys.map(_.dataType), wanted, rows))
-          cache.synchronized(cache.put(stage.shuffle, Option(cache.get(stage.shuffle)).getOrElse(Map.empty[Seq[Any], Seq[KeySink]]) + (what -> found)))
-          Right(found)
+    else stage.mapStats match {
+      case None => Right(empty) // a shuffle of nothing
+      case Some(statistics) =>
+        val bound = keys.map(k => BindReferences.bindReference(k, stage.output).canonicalized)
+        val what: Seq[Any] = bound ++ wanted.map(_.copy(placeholder = ""))
+        cache.synchronized(Option(cache.get(statistics)).flatMap(_.get(what))).map(Right(_)).getOrElse {
+          val shuffled = stage.shuffle.getShuffleRDD(readTogether(stage, statistics).toArray).asInstanceOf[RDD[InternalRow]]
+          // A build side that could come out differently when a lost part of it is computed again must not decide what is read.
+          if (shuffled.outputDeterministicLevel == DeterministicLevel.INDETERMINATE)
+            Left(NotCollected("NOT_DETERMINISTIC", "The build side's rows may change when a lost part of its shuffle is computed again."))
+          else {
+            val found = run(shuffled, keys, stage.output, empty)
+            cache.synchronized(cache.put(statistics, Option(cache.get(statistics)).getOrElse(Map.empty[Seq[Any], Seq[KeySink]]) + (what -> found)))
+            Right(found)
+          }
         }
-      }
     }
   }
 
   /** Neighbouring shuffle partitions as one task each, as many as there are cores, and at least `TaskBytes` of data in each. */
-  private def readTogether(stage: ShuffleQueryStageExec): Seq[ShufflePartitionSpec] = stage.mapStats.toSeq.flatMap { statistics =>
+  private def readTogether(stage: ShuffleQueryStageExec, statistics: MapOutputStatistics): Seq[ShufflePartitionSpec] = {
     val sizes = statistics.bytesByPartitionId
     val target = math.max(TaskBytes, sizes.sum / math.max(1, stage.session.sparkContext.defaultParallelism) + 1)
     val specs = Seq.newBuilder[ShufflePartitionSpec]

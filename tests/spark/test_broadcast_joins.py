@@ -59,6 +59,18 @@ def test_joins_that_keep_the_probe_side_are_not_filtered(check: OnOffDuckDB, joi
     check(f"select count(*), sum(v) from {join}", rejects=False, duck_sql=f"select count(*), sum(v) from {duck}")
 
 
+@pytest.mark.parametrize("predicate", ["id / 5000 <= 0.01", "id % 5000 = 7", "id div 100 = 3"])
+def test_a_condition_that_cannot_fail_is_no_hindrance(check: OnOffDuckDB, predicate: str) -> None:
+    """Spark infers the same condition for the fact's key; ANSI division by a literal other than zero never fails."""
+    duck = predicate.replace(" div ", " // ")
+    sql = "select count(*), sum(v) from fact join dim on k = id where {}"
+    check(sql.format(predicate), rejects=True, duck_sql=sql.format(duck))
+
+
+def test_a_condition_that_may_fail_keeps_every_row_that_could_fail(check: OnOffDuckDB) -> None:
+    check("select count(*), sum(v) from fact join dim on k = id where 1000 / (k + 1) > 500", rejects=False)
+
+
 def test_null_safe_equality_keeps_rows_with_null_keys(check: OnOffDuckDB) -> None:
     duck = "select count(*), sum(v) from fact join dim on kn is not distinct from idn where grp = 3"
     check("select count(*), sum(v) from fact join dim on kn <=> idn where grp = 3", rejects=False, duck_sql=duck)

@@ -3,6 +3,7 @@ package org.apache.spark.sql.execution.rtfilter
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
+import org.apache.spark.sql.types.{DoubleType, FloatType, IntegralType}
 
 /** An expression as the planner sees it: docs/protocol.md, "plan". */
 object SnapshotExpression {
@@ -41,6 +42,20 @@ object SnapshotExpression {
   /** Whether evaluating it may fail on some input. What is not known to be safe counts as failing. */
   def mayRaise(e: Expression): Boolean = !safe(e) || e.children.exists(mayRaise)
 
+  /** ANSI arithmetic fails on overflow, which doubles do not know, and on division by zero, which a literal can rule out. */
+  private def neverFails(e: BinaryArithmetic): Boolean = (e.dataType, e) match {
+    case (DoubleType | FloatType, _: Add | _: Subtract | _: Multiply) => true
+    case (DoubleType | FloatType, _: Divide | _: Remainder | _: Pmod) => divisor(e).exists(_ != 0.0)
+    case (_: IntegralType, _: Remainder | _: Pmod) => divisor(e).exists(_ != 0.0)
+    case (_: IntegralType, _: IntegralDivide) => divisor(e).exists(d => d != 0.0 && d != -1.0)
+    case _ => false
+  }
+
+  private def divisor(e: BinaryArithmetic): Option[Double] = e.right match {
+    case Literal(number: java.lang.Number, _) => Some(number.doubleValue)
+    case _ => None
+  }
+
   private def safe(e: Expression): Boolean = e match {
     case _: Attribute | _: Literal | _: Alias | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: IsNaN => true
     case _: In | _: InSet | _: Coalesce | _: If | _: CaseWhen | _: AtLeastNNonNulls | _: DynamicPruning => true
@@ -51,7 +66,7 @@ object SnapshotExpression {
     case item: GetArrayItem => !item.failOnError
     case decimal: CheckOverflow => decimal.nullOnOverflow
     case cast: Cast => cast.evalMode != EvalMode.ANSI || Cast.canUpCast(cast.child.dataType, cast.dataType)
-    case arithmetic: BinaryArithmetic => arithmetic.evalMode != EvalMode.ANSI
+    case arithmetic: BinaryArithmetic => arithmetic.evalMode != EvalMode.ANSI || neverFails(arithmetic)
     case minus: UnaryMinus => !minus.failOnError
     case abs: Abs => !abs.failOnError
     case _ => false

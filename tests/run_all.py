@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 SPARK_TESTS = ROOT / "tests" / "spark"
-GROUP_TIMEOUT_S = 600
+GROUP_TIMEOUT_S = 1200
 NO_TESTS_COLLECTED = 5
 
 

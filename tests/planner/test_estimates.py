@@ -34,9 +34,9 @@ def size(root: Raw) -> Size:
     return found
 
 
-def approx(root: Raw, bytes: float, kept: float) -> None:
+def bytes_and_share(root: Raw) -> tuple[float, float]:
     found = size(root)
-    assert found.bytes == pytest.approx(bytes) and found.kept == pytest.approx(kept)
+    return found.bytes, found.kept
 
 
 def test_a_scan_is_its_files() -> None:
@@ -45,7 +45,7 @@ def test_a_scan_is_its_files() -> None:
 
 @pytest.mark.parametrize("word", list(CONJUNCT_KEEPS))
 def test_a_conjunct_keeps_its_share(word: str) -> None:
-    approx(where(FACT, conjuncts=[word]), 1_000_000 * CONJUNCT_KEEPS[word], CONJUNCT_KEEPS[word])
+    assert bytes_and_share(where(FACT, conjuncts=[word])) == pytest.approx((1_000_000 * CONJUNCT_KEEPS[word], CONJUNCT_KEEPS[word]))
 
 
 def test_conjuncts_multiply_and_unknown_words_count_as_other() -> None:
@@ -56,10 +56,10 @@ def test_conjuncts_multiply_and_unknown_words_count_as_other() -> None:
 
 def test_conjuncts_that_spark_has_pushed_into_the_scan_do_not_count_twice() -> None:
     pushed = scan("fact", column(1, "k"), bytes=1_000_000, filters=["not_null", "eq"])
-    approx(where(pushed, conjuncts=["not_null", "eq"]), 50_000, 0.05)
-    approx(where(pushed, conjuncts=["not_null", "eq", "other"]), 25_000, 0.025)
-    approx(where(pushed, conjuncts=["not_null"]), 50_000, 0.05)
-    approx(pushed, 50_000, 0.05)
+    assert bytes_and_share(where(pushed, conjuncts=["not_null", "eq"])) == pytest.approx((50_000, 0.05))
+    assert bytes_and_share(where(pushed, conjuncts=["not_null", "eq", "other"])) == pytest.approx((25_000, 0.025))
+    assert bytes_and_share(where(pushed, conjuncts=["not_null"])) == pytest.approx((50_000, 0.05))
+    assert bytes_and_share(pushed) == pytest.approx((50_000, 0.05))
 
 
 def test_what_only_hands_rows_on_changes_nothing() -> None:
@@ -70,7 +70,7 @@ def test_what_only_hands_rows_on_changes_nothing() -> None:
         other("LocalLimit", FACT),
         aggregate(FACT, [attr(1)]),
     ):
-        approx(root, 1_000_000, 1.0)
+        assert bytes_and_share(root) == pytest.approx((1_000_000, 1.0))
 
 
 def test_an_aggregate_of_all_rows_is_one_row() -> None:
@@ -78,18 +78,18 @@ def test_an_aggregate_of_all_rows_is_one_row() -> None:
 
 
 def test_a_union_is_the_sum() -> None:
-    approx(union([1], where(FACT, conjuncts=["eq"]), DIM), 60_000, 60_000 / 1_010_000)
+    assert bytes_and_share(union([1], where(FACT, conjuncts=["eq"]), DIM)) == pytest.approx((60_000, 60_000 / 1_010_000))
 
 
 def test_a_filtered_dimension_reduces_the_fact_by_its_share() -> None:
     dim = where(DIM, conjuncts=["in"])
-    approx(join(FACT, broadcast(dim), [attr(1)], [attr(11)]), 100_000, 0.1)
-    approx(join(broadcast(dim), FACT, [attr(11)], [attr(1)], build_side="left"), 100_000, 0.1)
+    assert bytes_and_share(join(FACT, broadcast(dim), [attr(1)], [attr(11)])) == pytest.approx((100_000, 0.1))
+    assert bytes_and_share(join(broadcast(dim), FACT, [attr(11)], [attr(1)], build_side="left")) == pytest.approx((100_000, 0.1))
 
 
 def test_the_larger_table_is_the_fact_however_few_rows_are_left_of_it() -> None:
     few = where(FACT, conjuncts=["eq", "eq", "eq"])
-    approx(merged(few, DIM, [attr(1)], [attr(11)]), 125, 0.000125)
+    assert bytes_and_share(merged(few, DIM, [attr(1)], [attr(11)])) == pytest.approx((125, 0.000125))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_other_joins_keep_what_they_preserve(join_type: str, bytes: float) -> No
 
 def test_a_join_without_keys_is_not_reduced() -> None:
     dim = broadcast(where(DIM, conjuncts=["eq"]))
-    approx(join(FACT, dim, [], [], kind="nested_loop_join"), 1_000_000, 1.0)
+    assert bytes_and_share(join(FACT, dim, [], [], kind="nested_loop_join")) == pytest.approx((1_000_000, 1.0))
 
 
 def test_a_finished_stage_is_known_exactly() -> None:
@@ -121,7 +121,7 @@ def test_a_finished_stage_is_known_exactly() -> None:
 
 
 def test_a_stage_that_runs_still_is_estimated() -> None:
-    approx(stage(exchange(where(FACT, conjuncts=["eq"]))), 50_000, 0.05)
+    assert bytes_and_share(stage(exchange(where(FACT, conjuncts=["eq"])))) == pytest.approx((50_000, 0.05))
 
 
 def test_an_empty_stage_is_no_division_by_zero() -> None:
@@ -137,7 +137,7 @@ def test_what_is_not_known_stays_unknown_until_it_meets_what_is() -> None:
     memory = other("InMemoryTableScan", output=[21])
     for root in (memory, sort(memory), union([1], memory, DIM), scan("t", column(1, "a"), bytes=None)):
         assert Estimates(plan_of(root)).size_of(0) is None
-    approx(merged(FACT, memory, [attr(1)], [attr(21)]), 1_000_000, 1.0)
+    assert bytes_and_share(merged(FACT, memory, [attr(1)], [attr(21)])) == pytest.approx((1_000_000, 1.0))
 
 
 def test_a_reduction_counts_below_joins_that_are_not_part_of_the_estimate() -> None:

@@ -3,6 +3,7 @@ package org.apache.spark.sql.execution.rtfilter
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.SparkException
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.BuildLeft
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, SparkPlan}
@@ -101,7 +102,7 @@ object FillFilters {
 }
 
 /** A finished build side and what is read out of it. */
-final case class KeySource(build: SparkPlan, keys: Seq[org.apache.spark.sql.catalyst.expressions.Expression], own: Seq[PlacedKey], all: Seq[PlacedKey]) {
+final case class KeySource(build: SparkPlan, keys: Seq[Expression], own: Seq[PlacedKey], all: Seq[PlacedKey]) {
   def collect(): CollectKeys.Collected = CollectKeys.from(build, keys, all)
   lazy val rows: Option[BigInt] = CollectKeys.rows(build)
   def skipped(why: NotCollected): Seq[ObjectNode] = own.map(key => Json.obj("id" -> key.placeholder, "decision" -> "skipped",

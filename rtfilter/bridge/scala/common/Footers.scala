@@ -1,6 +1,5 @@
 package org.apache.spark.sql.execution.rtfilter
 
-import com.fasterxml.jackson.databind.node.ObjectNode
 import java.nio.{ByteBuffer, ByteOrder}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.execution.rtfilter
 
-import com.fasterxml.jackson.databind.node.ObjectNode
 import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging

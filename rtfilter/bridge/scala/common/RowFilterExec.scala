@@ -4,12 +4,12 @@ import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, BindReferences, SortOrder}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode}
-import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BindReferences, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.types.DataType
 
 /** A filter's test as tasks get it, once per executor. Equal by content, so that equal stages stay equal. */
 final class SharedTest(@transient private val local: KeyTest, val shared: Broadcast[KeyTest]) extends Serializable {
@@ -53,14 +53,15 @@ case class RowFilterExec(columns: Seq[Attribute], test: SharedTest, keepNulls: B
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
   override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
-  override def usedInputs = org.apache.spark.sql.catalyst.expressions.AttributeSet.empty
+  /** Inputs are evaluated in doConsume, where a row that is not tested needs none of them. */
+  override def usedInputs: AttributeSet = AttributeSet.empty
 
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
     val shared = ctx.addReferenceObj("sharedTest", test, classOf[SharedTest].getName)
     val keys = ctx.addMutableState(test.name, "rowKeys", v => s"$v = (${test.name}) $shared.shared().value();")
     val sample = ctx.addMutableState(classOf[RowSample].getName, "rowSample", v => s"$v = new ${classOf[RowSample].getName}();")
     val (tested, dropped, passed) = (metricTerm(ctx, "rowsTested"), metricTerm(ctx, "rowsDropped"), metricTerm(ctx, "numOutputRows"))
-    val needed = evaluateRequiredVariables(child.output, input, org.apache.spark.sql.catalyst.expressions.AttributeSet(columns))
+    val needed = evaluateRequiredVariables(child.output, input, AttributeSet(columns))
     ctx.currentVars = input
     val values = columns.map(c => BindReferences.bindReference(c, child.output).genCode(ctx))
     val code = values.map(_.code.toString).mkString("\n")
@@ -118,7 +119,7 @@ object RowFilterExec {
     "rowsTested" -> SQLMetrics.createMetric(sc, "rows tested"),
     "rowsDropped" -> SQLMetrics.createMetric(sc, "rows dropped"))
 
-  private def keyOf(types: Seq[org.apache.spark.sql.types.DataType], ordinals: Array[Int]): InternalRow => Long =
+  private def keyOf(types: Seq[DataType], ordinals: Array[Int]): InternalRow => Long =
     if (types.size == 1) { val read = KeyDomain.rowReader(types.head, 0L); row => read(row, ordinals(0)) }
     else row => types.indices.foldLeft(0L) { (seed, i) =>
       val value = KeyDomain.rowReader(types(i), seed)(row, ordinals(i))

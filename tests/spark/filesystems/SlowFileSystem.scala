@@ -6,7 +6,6 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.Options.CreateFileOptionKeys.FS_OPTION_CREATE_CONDITIONAL_OVERWRITE
-import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
 /** What goes wrong, and how slowly. Steps are open, read, create, rename, delete, list, status. */
@@ -15,7 +14,7 @@ object Faults {
   private val countdowns = new ConcurrentHashMap[String, AtomicInteger]
   private val counts = new ConcurrentHashMap[String, AtomicInteger]
 
-  /** The n-th step of this kind from now on fails, once; `half`: a write puts half of its bytes first. */
+  /** The n-th step of this kind from now on fails, once; a create that fails takes half of the bytes first. */
   def failAt(step: String, n: Int): Unit = countdowns.put(step, new AtomicInteger(n))
   def delay(ms: Long): Unit = delayMs = ms
   def clear(): Unit = { delayMs = 0L; countdowns.clear(); counts.clear() }
@@ -38,10 +37,10 @@ class SlowFileSystem extends RawLocalFileSystem {
     Faults.meet("open")
     new FSDataInputStream(new SlowInput(super.open(f, bufferSize)))
   }
-  override def create(f: Path, permission: FsPermission, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long,
+  override def create(f: Path, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long,
       progress: Progressable): FSDataOutputStream = SlowFileSystem.synchronized {
     val breaks = Faults.met("create")
-    val out = super.create(f, permission, overwrite, bufferSize, replication, blockSize, progress)
+    val out = super.create(f, overwrite, bufferSize, replication, blockSize, progress)
     if (!breaks) out else new FSDataOutputStream(new HalfWritten(out), null)
   }
   override def rename(src: Path, dst: Path): Boolean = { Faults.meet("rename"); super.rename(src, dst) }

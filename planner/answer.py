@@ -65,14 +65,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FilterPlan:
-    """The answer to a plan."""
+    """The answer to a plan; `warnings` are sentences about hints that mean nothing."""
 
     placeholders: tuple[Placeholder, ...]
     candidates: tuple[Candidate, ...]
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The form of the protocol."""
+        """The form of the protocol; `warnings` is absent where there are none."""
         return {
             "placeholders": [placeholder.to_dict() for placeholder in self.placeholders],
             "candidates": [candidate.to_dict() for candidate in self.candidates],
+            **({"warnings": list(self.warnings)} if self.warnings else {}),
         }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from planner.cost import may_wait_for
 from planner.estimates import Estimates, Reduction
+from planner.hints import settings_for
 from planner.nodes import Scan
 from planner.propose import Proposal
 from planner.reasons import BUILD_NOT_SMALLER, GATE_OFF, SHARED_EXCHANGE, WOULD_WAIT_IN_A_CIRCLE, Refusal
@@ -62,7 +63,8 @@ def _refuse_gate(estimates: Estimates, settings: PlanSettings, waits: Waits, pro
     scan = estimates.plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
     size = estimates.size_of(proposal.source)
-    if not settings.always and not may_wait_for(size, scan):
+    always = settings_for(settings, scan.hints, scan.table).always
+    if not always and not may_wait_for(size, scan):
         estimated = _text(None if size is None else size.bytes)
         return Refusal(
             BUILD_NOT_SMALLER,

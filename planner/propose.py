@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from planner.estimates import Estimates
 from planner.expressions import Expression, OtherExpression, innermost
+from planner.hints import refuse_by_cost
 from planner.labels import label_key
 from planner.legality import refuse_to_filter
 from planner.lineage import SHUFFLE, Branch, ProbeColumn, trace
-from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, other_side
+from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, Scan, other_side
 from planner.reasons import DUPLICATE_KEY, MAY_RAISE, NOT_DETERMINISTIC, NULL_SAFE_PAIR, SOURCE_NOT_EXCHANGED, Refusal
 from planner.settings import PlanSettings
 from planner.stages import may_change_when_recomputed, source_of
@@ -141,9 +142,17 @@ def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, ta
         if why is None and place in taken:
             why = Refusal(DUPLICATE_KEY, "The same pair of columns is a key of this join already.")
         taken.add(place)
+        why = why or _refuse_scan(direction, column)
         proposal = None if why is not None else _proposal(direction, key, branch, column)
         target = target_id((column,))
         yield Entry(pair, target, join.id, (key,), build_label, probe_label(column), column.scan, proposal, why)
+
+
+def _refuse_scan(direction: _Direction, column: ProbeColumn) -> Refusal | None:
+    """Why a scan gets no filter, right as it would be."""
+    scan = direction.plan.nodes[column.scan]
+    assert isinstance(scan, Scan)
+    return refuse_by_cost(direction.settings, scan.hints, scan.table)
 
 
 def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:

@@ -16,6 +16,7 @@ from rtfilter.report_plan import (
     WhyNot,
     latest_candidates,
     strategy_text,
+    warnings_of,
 )
 from rtfilter.report_table import Column, Table, number_text, share_text
 
@@ -158,7 +159,7 @@ def report_from_record(record: Json) -> Report:
         query=str(record.get("description") or f"execution {'?' if execution is None else execution}"),
         filters=tuple(filters),
         scans=tuple(_scan_report(scan) for scan in record.get("scans") or ()),
-        warnings=tuple(dict.fromkeys([*map(str, record.get("warnings") or ()), *_errors(decisions), *_errors(fills)])),
+        warnings=tuple(dict.fromkeys([*_errors(decisions), *_errors(fills), *warnings_of(decisions)])),
         planning_ms=float(sum(decision.get("ms") or 0.0 for decision in decisions)),
         execution=execution,
         session=record.get("session"),

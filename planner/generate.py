@@ -13,7 +13,7 @@ from planner.hints import hint_warnings, settings_for
 from planner.legality import join_type_name
 from planner.nodes import BROADCAST, NESTED_LOOP, SHUFFLED_HASH, SORT_MERGE, Exchange, Join, Plan, QueryStage, Scan
 from planner.place import keep_consistent, refuse_proposals
-from planner.propose import Entry, Proposal, propose_filters, target_id
+from planner.propose import Entry, Proposal, propose_filters, refuse_by_past, target_id, traits_of_proposal
 from planner.reasons import ADAPTIVE_OFF, COST_NEVER, PLANNED, Refusal
 from planner.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
 
@@ -100,7 +100,11 @@ def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence
     for (join, _), parts in together.items():
         distinct = _of_different_columns(parts)
         if len(distinct) > 1:
-            combined[join].append(_combined(distinct))
+            together_as_one = _combined(distinct)
+            if together_as_one.proposal is not None:
+                past = refuse_by_past(estimates.plan, settings, together_as_one.proposal)
+                together_as_one = together_as_one if past is None else replace(together_as_one, proposal=None, refusal=past)
+            combined[join].append(together_as_one)
     ordered: list[Entry] = []
     for number, entry in enumerate(entries):
         ordered.append(entry)
@@ -188,6 +192,7 @@ def _placeholder(plan: Plan, settings: PlanSettings, proposal: Proposal, label: 
         max_build_rows=most_build_rows(scan, own.always),
         ahead=proposal.ahead,
         keep_nulls=proposal.keep_nulls,
+        traits=traits_of_proposal(plan, proposal),
     )
 
 

@@ -56,7 +56,8 @@ class Node:
 class Scan(Node):
     """A file scan; `bytes` is Spark's size of the relation, `columns_total` the number of the table's data columns.
 
-    `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first.
+    `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
+    `roots` where its files are, as Hadoop's texts.
     """
 
     table: str
@@ -67,6 +68,7 @@ class Scan(Node):
     bytes: int | None
     filters: tuple[str, ...]
     hints: tuple[TableHint, ...] = ()
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ COST_NEVER = "COST_NEVER"
 
 # What users say of a table, and what its filters did before.
 HINT_NEVER = "HINT_NEVER"
+LOST_TWICE = "LOST_TWICE"
 
 # The join.
 PRESERVED_SIDE = "PRESERVED_SIDE"

@@ -141,6 +141,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         bytes=read_count(raw, "bytes", where),
         filters=read_words(raw, "filters", where),
         hints=parse_hints(raw, where),
+        roots=read_words(raw, "roots", where),
     )
 
 

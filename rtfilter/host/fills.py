@@ -68,20 +68,29 @@ def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
     return RangesFilter(lows.astype(np.int64, copy=False), highs.astype(np.int64, copy=False), nulls)
 
 
-def answer_fill(scans: Sequence[tuple[FilledScan, Verdict]], settings: DecideSettings) -> tuple[Message, bytes]:
-    """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running."""
+def answer_fill(
+    scans: Sequence[tuple[FilledScan, Verdict]], settings: DecideSettings, packs_enabled: bool = True
+) -> tuple[Message, bytes]:
+    """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running.
+
+    Without `packs_enabled` no filter rejects a pack.
+    """
     body = BodyWriter()
     # Wide arrays first: all slices of the body stay aligned.
     starts = [body.add(verdict.starts) for _, verdict in scans]
     counts = [body.add(verdict.counts) for _, verdict in scans]
     answers, filters = [], []
     for (scan, verdict), starts_part, counts_part in zip(scans, starts, counts, strict=True):
-        figures = [_figures(asked, position, verdict) for asked, position in zip(scan.filters, scan.positions, strict=True)]
+        positions = scan.positions if packs_enabled else (None,) * len(scan.filters)
+        figures = [_figures(asked, position, verdict) for asked, position in zip(scan.filters, positions, strict=True)]
         own = replace(settings, cost=scan.cost or settings.cost)
         decisions = decide_filters(figures, own)
-        applied = _applied_to_packs(scan, decisions)
+        applied = _applied_to_packs(scan, decisions) if packs_enabled else []
         keep = verdict.keep_all_of(applied)
-        filters += [decisions[number].to_dict() for number in _most_selective_first(figures)]
+        filters += [
+            {**decisions[number].to_dict(), "passed_expected": share_passed(figures[number])}
+            for number in _most_selective_first(figures)
+        ]
         packs_kept = int(np.count_nonzero(keep))
         answers.append(
             {

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from planner.decide import DecideSettings
 from planner.generate import plan_filters
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from rtfilter.errors import ProtocolError
+from rtfilter.feedback.lessons import lessons_of
+from rtfilter.feedback.store import FeedbackStore
+from rtfilter.folders import cache_directory
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
+from rtfilter.host.past import plan_with_past
+from rtfilter.host.query_log import append_line, log_line
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
 from rtfilter.version import __version__
+
+FEEDBACK_FILE = "feedback.json"
 
 
 @functools.lru_cache(maxsize=64)
@@ -38,6 +46,7 @@ class Requests:
     def __init__(self) -> None:
         self.packs = PackStore()
         self.store = self.packs.footers
+        self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
             "plan": self._plan,
@@ -45,6 +54,7 @@ class Requests:
             "file_list": self._file_list,
             "footers": self._footers,
             "fill": self._fill,
+            "executed": self._executed,
         }
 
     def answer(self, frame: Frame) -> tuple[Message, bytes]:
@@ -53,6 +63,7 @@ class Requests:
         Raises:
             OptionError: the session's options are wrong.
             ProtocolError: an op that does not exist.
+            QueryLogError: the query log can't be written.
         """
         handler = self._handlers.get(str(frame.json.get("op")))
         if handler is None:
@@ -78,7 +89,10 @@ class Requests:
             adaptive=bool(spark.get("adaptive", True)),
             field_id_read=bool(spark.get("field_id_read", False)),
         )
-        return dict(plan_filters(parse_snapshot(frame.json["nodes"]), settings).to_dict()), b""
+        plan = parse_snapshot(frame.json["nodes"])
+        if not options.feedback_enabled:
+            return dict(plan_filters(plan, settings).to_dict()), b""
+        return plan_with_past(plan, settings, self.feedback, options.store_location), b""
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]
@@ -103,6 +117,14 @@ class Requests:
                 self.store.put_footer_bytes(digest, item["index"], frame.raw(item))
         return {}, b""
 
+    def _executed(self, frame: Frame) -> tuple[Message, bytes]:
+        options, record = options_of(frame), frame.json["record"]
+        if options.feedback_enabled:
+            self.feedback.learn(lessons_of(record))
+        if options.log_path:
+            append_line(options.log_path, log_line(record, datetime.now(UTC)), options.log_max_bytes)
+        return {}, b""
+
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         spark = frame.json.get("spark") or {}
@@ -119,4 +141,4 @@ class Requests:
                 verdicts.append((scan, verdict.packs))
         if unknown:
             return {"unknown_digests": unknown}, b""
-        return answer_fill(verdicts, settings)
+        return answer_fill(verdicts, settings, options.packs_enabled)

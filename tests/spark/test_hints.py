@@ -96,6 +96,21 @@ def test_a_hint_reaches_views_subqueries_and_common_tables(spark: SparkSession) 
     assert not reasons(spark, nested.format("/*+ RTFILTER(never) */")) & {"APPLIED", "NOT_FILLED"}
 
 
+def test_hints_hold_for_joins_that_shuffle_both_sides(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", -1)
+
+    def narrowed(hint: str) -> set[str]:
+        spark.conf.set("rtfilter.enabled", True)
+        frame = spark.sql(f"select {hint} v {FROM}")
+        assert len(frame.collect()) == 20
+        spark.conf.set("rtfilter.enabled", False)
+        return {scan["table"] for scan in jvm.scan_metrics(frame) if scan["narrowed"]}
+
+    assert narrowed("") == {"fact"}
+    assert narrowed("/*+ RTFILTER(never, fact) */") <= {"dim"}
+    assert narrowed("/*+ RTFILTER(never) */") == set()
+
+
 def test_a_hint_inside_a_view_stays_in_it(spark: SparkSession) -> None:
     spark.sql(f"create or replace temp view calm as select /*+ RTFILTER(never) */ k, v {FROM}")
     assert reasons(spark, "select v from calm") == {"HINT_NEVER"}

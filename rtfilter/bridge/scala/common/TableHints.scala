@@ -48,7 +48,7 @@ object KeepHintWords extends Rule[LogicalPlan] {
  */
 object ResolveTableHints extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!plan.exists { case hint: UnresolvedHint => TableHint.is(hint); case _ => false }) plan
+    if (!plan.containsPattern(UNRESOLVED_HINT) || !plan.exists { case hint: UnresolvedHint => TableHint.is(hint); case _ => false }) plan
     else AnalysisHelper.allowInvokingTransformsInAnalyzer {
       val known = plan.collectWithSubqueries { case alias: SubqueryAlias => alias.identifier.toString }.distinct
       new Hinting(known).walk(plan, Nil).transformUpWithSubqueries { case hinted: HintedRelation => hinted.tagged }

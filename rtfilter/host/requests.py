@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 
 from planner.decide import DecideSettings
 from planner.generate import plan_filters
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from rtfilter.errors import ProtocolError
-from rtfilter.feedback.lessons import lessons_of
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.folders import cache_directory
+from rtfilter.host.accounts import Accounts
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.host.past import plan_with_past
-from rtfilter.host.query_log import append_line, log_line
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
+from rtfilter.store.packindex.local_cache import LocalCache, default_directory
 from rtfilter.version import __version__
 
 FEEDBACK_FILE = "feedback.json"
@@ -47,12 +46,14 @@ class Requests:
         self.packs = PackStore()
         self.store = self.packs.footers
         self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
+        self._accounts = Accounts(self.feedback)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
             "plan": self._plan,
             "files": self._files,
             "file_list": self._file_list,
             "footers": self._footers,
+            "index_files": self._index_files,
             "fill": self._fill,
             "executed": self._executed,
         }
@@ -99,14 +100,29 @@ class Requests:
         known = self.store.knows(digest, columns)
         if known:
             self.store.prefetch(digest, columns)
-        return {"known": known}, b""
+        return {"known": known, "indexes": known and self._has_remote_indexes(frame)}, b""
 
     def _file_list(self, frame: Frame) -> tuple[Message, bytes]:
         message = frame.json
         self.store.limit_cache(options_of(frame).footers_cache_bytes)
         self.packs.add_list(message["digest"], message["paths"], message["sizes"], message["mtimes"])
         self.store.prefetch(message["digest"], message["columns"])
-        return {"read": self.store.needs_bridge(message["digest"], message["columns"])}, b""
+        read = self.store.needs_bridge(message["digest"], message["columns"])
+        return {"read": read, "indexes": self._has_remote_indexes(frame)}, b""
+
+    def _has_remote_indexes(self, frame: Frame) -> bool:
+        """Whether indexes may be where only the bridge can look."""
+        return bool(self.packs.remote_places(frame.json["digest"], options_of(frame).store_location))
+
+    def _index_files(self, frame: Frame) -> tuple[Message, bytes]:
+        message, options, mirror = frame.json, options_of(frame), self.packs.shelf.mirror
+        if message.get("look") is not None:
+            look, wants = mirror.go_on(message["look"], message["answers"])
+        else:
+            places = self.packs.remote_places(message["digest"], options.store_location)
+            cache = LocalCache(options.store_cache_directory or default_directory(), options.store_cache_bytes)
+            look, wants = mirror.look(places, message["columns"], cache)
+        return {"look": look, "wants": wants}, b""
 
     def _footers(self, frame: Frame) -> tuple[Message, bytes]:
         digest = frame.json["digest"]
@@ -114,15 +130,11 @@ class Requests:
             if "error" in item:
                 self.store.put_footer_error(digest, item["index"], item["error"])
             else:
-                self.store.put_footer_bytes(digest, item["index"], frame.raw(item))
+                self.packs.put_footer_bytes(digest, item["index"], frame.raw(item))
         return {}, b""
 
     def _executed(self, frame: Frame) -> tuple[Message, bytes]:
-        options, record = options_of(frame), frame.json["record"]
-        if options.feedback_enabled:
-            self.feedback.learn(lessons_of(record))
-        if options.log_path:
-            append_line(options.log_path, log_line(record, datetime.now(UTC)), options.log_max_bytes)
+        self._accounts.add(frame.json["record"], options_of(frame))
         return {}, b""
 
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:

@@ -48,8 +48,9 @@ object QueryLog extends Logging {
   def finished(host: PlannerHost, execution: Long): Unit = synchronized(records.get(execution)).foreach { record =>
     try {
       val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson)).json
-      if (!answer.path("ok").asBoolean(false)) logWarning(s"rtfilter: ${answer.path("error").asText}")
-    } catch { case NonFatal(e) => logWarning(s"rtfilter: query $execution is neither logged nor learned from: ${e.getMessage}") }
+      // Wrong options were warned of when the query was planned.
+      if (!answer.path("ok").asBoolean(false) && answer.path("kind").asText != "option") logWarning(s"rtfilter: ${answer.path("error").asText}")
+    } catch { case NonFatal(e) => if (record.options.contains("rtfilter.log.path")) logWarning(s"rtfilter: execution $execution is not logged: ${e.getMessage}") }
   }
 
   def last(sessions: Set[String]): Option[QueryRecord] = synchronized(records.values.toSeq.reverseIterator.find(r => sessions(r.session)))

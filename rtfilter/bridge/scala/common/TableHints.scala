@@ -12,9 +12,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import scala.collection.mutable
 
 /** An RTFILTER hint above a table: its words, the names that the table goes by below it, and those of the query's other tables. */
-final case class TableHint(words: Seq[String], names: Seq[String], known: Seq[String]) {
-  def toJson: ObjectNode = Json.obj("words" -> words, "names" -> names, "known" -> known)
-}
+final case class TableHint(words: Seq[String], names: Seq[String], known: Seq[String])
 
 /** Where hints are kept: a tag on the table's relation, innermost first. Tags are no part of a plan's meaning: caching and reuse don't see them. */
 object TableHint {
@@ -23,8 +21,9 @@ object TableHint {
   def is(hint: UnresolvedHint): Boolean = hint.name.equalsIgnoreCase("rtfilter")
 
   /** The hints of a planned scan; its logical link is the chain of projections and filters down to the relation (checked on 4.3). */
-  def of(scan: FileSourceScanExec): Seq[TableHint] =
+  def of(scan: FileSourceScanExec): Seq[ObjectNode] =
     scan.logicalLink.flatMap(_.collectFirst { case p if p.containsTag(OnRelation) => p.getTagValue(OnRelation).get }).getOrElse(Nil)
+      .map(hint => Json.obj("words" -> hint.words, "names" -> hint.names, "known" -> hint.known))
 }
 
 /** Before names are resolved: a hint's words become literals, or a column that is called `set`, or no function `kinds`, would get in their way. */
@@ -51,28 +50,25 @@ object ResolveTableHints extends Rule[LogicalPlan] {
     if (!plan.containsPattern(UNRESOLVED_HINT) || !plan.exists { case hint: UnresolvedHint => TableHint.is(hint); case _ => false }) plan
     else AnalysisHelper.allowInvokingTransformsInAnalyzer {
       val known = plan.collectWithSubqueries { case alias: SubqueryAlias => alias.identifier.toString }.distinct
-      new Hinting(known).walk(plan, Nil).transformUpWithSubqueries { case hinted: HintedRelation => hinted.tagged }
+      // By the number of a common table expression: the hints above its uses.
+      val ofCte = mutable.Map.empty[Long, Seq[TableHint]].withDefaultValue(Nil)
+      def walk(plan: LogicalPlan, open: Seq[TableHint]): LogicalPlan = plan match {
+        case hint: UnresolvedHint if TableHint.is(hint) =>
+          walk(hint.child, TableHint(hint.parameters.collect { case Literal(word, _) => word.toString }, Nil, known) +: open)
+        case relation: LogicalRelation => if (open.isEmpty) relation else HintedRelation(relation, open)
+        case alias: SubqueryAlias =>
+          alias.withNewChildren(Seq(walk(alias.child, open.map(hint => hint.copy(names = alias.identifier.toString +: hint.names)))))
+        case ref: CTERelationRef => ofCte(ref.cteId) = (ofCte(ref.cteId) ++ open).distinct; ref
+        // A definition may use earlier ones only: the last goes first.
+        case cte: WithCTE =>
+          val main = walk(cte.plan, open)
+          val definitions = cte.cteDefs.reverse.map(d => d.copy(child = walk(d.child, (open ++ ofCte(d.id)).distinct))).reverse
+          cte.copy(plan = main, cteDefs = definitions)
+        case other if open.isEmpty && !other.containsPattern(UNRESOLVED_HINT) && ofCte.isEmpty => other
+        case other => other.mapChildren(walk(_, open)).transformExpressions { case s: SubqueryExpression => s.withNewPlan(walk(s.plan, open)) }
+      }
+      walk(plan, Nil).transformUpWithSubqueries { case hinted: HintedRelation => hinted.tagged }
     }
-
-  private final class Hinting(known: Seq[String]) {
-    private val ofCte = mutable.Map.empty[Long, Seq[TableHint]].withDefaultValue(Nil)
-
-    def walk(plan: LogicalPlan, open: Seq[TableHint]): LogicalPlan = plan match {
-      case hint: UnresolvedHint if TableHint.is(hint) =>
-        walk(hint.child, TableHint(hint.parameters.map { case Literal(word, _) => word.toString }, Nil, known) +: open)
-      case relation: LogicalRelation => if (open.isEmpty) relation else HintedRelation(relation, open)
-      case alias: SubqueryAlias =>
-        alias.withNewChildren(Seq(walk(alias.child, open.map(hint => hint.copy(names = alias.identifier.toString +: hint.names)))))
-      case ref: CTERelationRef => ofCte(ref.cteId) = (ofCte(ref.cteId) ++ open).distinct; ref
-      // A definition may use earlier ones only: the last goes first.
-      case cte: WithCTE =>
-        val main = walk(cte.plan, open)
-        val definitions = cte.cteDefs.reverse.map(d => d.copy(child = walk(d.child, (open ++ ofCte(d.id)).distinct))).reverse
-        cte.copy(plan = main, cteDefs = definitions)
-      case other if open.isEmpty && !other.containsPattern(UNRESOLVED_HINT) && ofCte.isEmpty => other
-      case other => other.mapChildren(walk(_, open)).transformExpressions { case s: SubqueryExpression => s.withNewPlan(walk(s.plan, open)) }
-    }
-  }
 }
 
 /** Stands for a tagged copy of its child while a plan is rewritten. */
@@ -93,11 +89,8 @@ final case class HintedRelation(child: LogicalPlan, hints: Seq[TableHint]) exten
  */
 object SpreadTableHints extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    plan.foreachUp {
-      case chain @ (_: Project | _: Filter) =>
-        chain.children.head.getTagValue(TableHint.OnRelation).foreach(chain.setTagValue(TableHint.OnRelation, _))
-      case _ =>
-    }
+    plan.foreachUp { node => if (node.isInstanceOf[Project] || node.isInstanceOf[Filter])
+      node.children.head.getTagValue(TableHint.OnRelation).foreach(node.setTagValue(TableHint.OnRelation, _)) }
     plan
   }
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from planner.expressions import Alias, Attribute, Expression
+from planner.hints import TableHint
 
 LEFT = "left"
 RIGHT = "right"
@@ -55,7 +56,8 @@ class Node:
 class Scan(Node):
     """A file scan; `bytes` is Spark's size of the relation, `columns_total` the number of the table's data columns.
 
-    `filters` has a word for each conjunct that the scan itself has.
+    `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
+    `roots` where its files are, as Hadoop's texts.
     """
 
     table: str
@@ -65,6 +67,8 @@ class Scan(Node):
     columns_total: int | None
     bytes: int | None
     filters: tuple[str, ...]
+    hints: tuple[TableHint, ...] = ()
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,13 @@ def _kinds(text: str) -> tuple[str, ...]:
     return parts
 
 
+def _schemes(text: str) -> tuple[str, ...]:
+    parts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    if any(not part.replace("+", "").replace("-", "").replace(".", "").isalnum() for part in parts):
+        raise ValueError("a list of schemes, such as wasb,alluxio")
+    return parts
+
+
 def _text(text: str) -> str:
     return text
 
@@ -99,6 +106,14 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "auto drops a filled filter that does not pay; always keeps it; never builds none.",
         _one_of(COST_MODES),
+    ),
+    Option(
+        "rtfilter.packs.enabled",
+        "boolean",
+        True,
+        "",
+        "Lets filters skip packs; without it they can only drop rows, above scans that read everything.",
+        _boolean,
     ),
     Option("rtfilter.gate.enabled", "boolean", True, "", "Lets a probe side wait for a shuffled build side.", _boolean),
     Option(
@@ -118,6 +133,30 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Where a table's indexes live; empty: `_rtfilter` inside the table's root.",
         _text,
+    ),
+    Option(
+        "rtfilter.store.cacheDirectory",
+        "path",
+        "",
+        "",
+        "Local directory for copies of index files that are on another filesystem; empty: `indexes` in rtfilter's cache folder.",
+        _text,
+    ),
+    Option(
+        "rtfilter.store.cacheBytes",
+        "integer",
+        2 << 30,
+        "bytes",
+        "Bound of that directory; what was not used for the longest time goes first.",
+        _whole_number(0),
+    ),
+    Option(
+        "rtfilter.store.schemes",
+        "list",
+        "",
+        "",
+        "Further filesystem schemes that indexes may be written to: those where a file that must not exist is made in one step.",
+        _schemes,
     ),
     Option("rtfilter.python", "path", "python3", "", "Interpreter of the planner host; configure() sets its own.", _text),
     Option(
@@ -145,6 +184,14 @@ OPTIONS: tuple[Option, ...] = (
         _whole_number(0),
     ),
     Option(
+        "rtfilter.footers.jobFromFiles",
+        "integer",
+        1000,
+        "files",
+        "From so many files on, footers of other filesystems are read by a Spark job and not by threads of the driver.",
+        _whole_number(1),
+    ),
+    Option(
         "rtfilter.verify",
         "boolean",
         False,
@@ -153,6 +200,22 @@ OPTIONS: tuple[Option, ...] = (
         _boolean,
     ),
     Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text),
+    Option(
+        "rtfilter.log.maxBytes",
+        "integer",
+        64 << 20,
+        "bytes",
+        "Size from which the log goes on in a new file; the one before is kept under the same name with .1 behind it.",
+        _whole_number(1),
+    ),
+    Option(
+        "rtfilter.feedback.enabled",
+        "boolean",
+        True,
+        "",
+        "Remembers what filters did; one that won nothing twice is not tried again until its tables or indexes change.",
+        _boolean,
+    ),
 )
 
 BY_KEY: Mapping[str, Option] = {option.key: option for option in OPTIONS}
@@ -205,17 +268,24 @@ class Options:
     enabled: bool
     kinds: tuple[str, ...]
     cost: str
+    packs_enabled: bool
     gate_enabled: bool
     set_max_keys: int
     bloom_fpp: float
     bloom_max_bytes: int
     store_location: str
+    store_cache_directory: str
+    store_cache_bytes: int
+    store_schemes: tuple[str, ...]
     python: str
     planner_timeout_ms: int
     footers_wait_ms: int
     footers_cache_bytes: int
+    footers_job_from_files: int
     verify: bool
     log_path: str
+    log_max_bytes: int
+    feedback_enabled: bool
 
     @classmethod
     def from_conf(cls, conf: Mapping[str, str]) -> Options:

@@ -10,11 +10,18 @@ from planner.generate import plan_filters
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from rtfilter.errors import ProtocolError
+from rtfilter.feedback.store import FeedbackStore
+from rtfilter.folders import cache_directory
+from rtfilter.host.accounts import Accounts
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
+from rtfilter.host.past import plan_with_past
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
+from rtfilter.store.packindex.local_cache import LocalCache, default_directory
 from rtfilter.version import __version__
+
+FEEDBACK_FILE = "feedback.json"
 
 
 @functools.lru_cache(maxsize=64)
@@ -38,13 +45,17 @@ class Requests:
     def __init__(self) -> None:
         self.packs = PackStore()
         self.store = self.packs.footers
+        self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
+        self._accounts = Accounts(self.feedback)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
             "plan": self._plan,
             "files": self._files,
             "file_list": self._file_list,
             "footers": self._footers,
+            "index_files": self._index_files,
             "fill": self._fill,
+            "executed": self._executed,
         }
 
     def answer(self, frame: Frame) -> tuple[Message, bytes]:
@@ -53,6 +64,7 @@ class Requests:
         Raises:
             OptionError: the session's options are wrong.
             ProtocolError: an op that does not exist.
+            QueryLogError: the query log can't be written.
         """
         handler = self._handlers.get(str(frame.json.get("op")))
         if handler is None:
@@ -78,21 +90,39 @@ class Requests:
             adaptive=bool(spark.get("adaptive", True)),
             field_id_read=bool(spark.get("field_id_read", False)),
         )
-        return dict(plan_filters(parse_snapshot(frame.json["nodes"]), settings).to_dict()), b""
+        plan = parse_snapshot(frame.json["nodes"])
+        if not options.feedback_enabled:
+            return dict(plan_filters(plan, settings).to_dict()), b""
+        return plan_with_past(plan, settings, self.feedback, options.store_location), b""
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]
         known = self.store.knows(digest, columns)
         if known:
             self.store.prefetch(digest, columns)
-        return {"known": known}, b""
+        return {"known": known, "indexes": known and self._has_remote_indexes(frame)}, b""
 
     def _file_list(self, frame: Frame) -> tuple[Message, bytes]:
         message = frame.json
         self.store.limit_cache(options_of(frame).footers_cache_bytes)
         self.packs.add_list(message["digest"], message["paths"], message["sizes"], message["mtimes"])
         self.store.prefetch(message["digest"], message["columns"])
-        return {"read": self.store.needs_bridge(message["digest"], message["columns"])}, b""
+        read = self.store.needs_bridge(message["digest"], message["columns"])
+        return {"read": read, "indexes": self._has_remote_indexes(frame)}, b""
+
+    def _has_remote_indexes(self, frame: Frame) -> bool:
+        """Whether indexes may be where only the bridge can look."""
+        return bool(self.packs.remote_places(frame.json["digest"], options_of(frame).store_location))
+
+    def _index_files(self, frame: Frame) -> tuple[Message, bytes]:
+        message, options, mirror = frame.json, options_of(frame), self.packs.shelf.mirror
+        if message.get("look") is not None:
+            look, wants = mirror.go_on(message["look"], message["answers"])
+        else:
+            places = self.packs.remote_places(message["digest"], options.store_location)
+            cache = LocalCache(options.store_cache_directory or default_directory(), options.store_cache_bytes)
+            look, wants = mirror.look(places, message["columns"], cache)
+        return {"look": look, "wants": wants}, b""
 
     def _footers(self, frame: Frame) -> tuple[Message, bytes]:
         digest = frame.json["digest"]
@@ -100,7 +130,11 @@ class Requests:
             if "error" in item:
                 self.store.put_footer_error(digest, item["index"], item["error"])
             else:
-                self.store.put_footer_bytes(digest, item["index"], frame.raw(item))
+                self.packs.put_footer_bytes(digest, item["index"], frame.raw(item))
+        return {}, b""
+
+    def _executed(self, frame: Frame) -> tuple[Message, bytes]:
+        self._accounts.add(frame.json["record"], options_of(frame))
         return {}, b""
 
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
@@ -119,4 +153,4 @@ class Requests:
                 verdicts.append((scan, verdict.packs))
         if unknown:
             return {"unknown_digests": unknown}, b""
-        return answer_fill(verdicts, settings)
+        return answer_fill(verdicts, settings, options.packs_enabled)

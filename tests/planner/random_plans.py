@@ -201,7 +201,7 @@ class _Maker:
 
     def key(self, ids: list[int]) -> Raw:
         column = self.pick(ids)
-        return self.shifted(column) if self.rnd.random() < 0.04 else column
+        return self.shifted(column) if self.rnd.random() < 0.03 else column
 
     def sides(self, left: Raw, right: Raw, kind: str, build_side: str | None) -> tuple[Raw, Raw]:
         if kind in ("broadcast_hash_join", "nested_loop_join"):

@@ -83,7 +83,7 @@ def test_the_same_plan_gives_the_same_answer(rnd: random.Random, cost: str) -> N
 
 def test_the_random_plans_meet_what_they_are_for() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(600):
+    for seed in range(900):
         made = random_plan(random.Random(seed), 3)
         run, answer = check(made, "always")
         seen["plans with rows dropped"] += run.dropped > 0

@@ -205,7 +205,7 @@ class _QueryMaker:
             if "bigint" in types:
                 return ["wide", "narrow", "not null", "tried long", *(() if self.ansi else ("wrapped long",))]
             moved = ["plus", "negated", "tried", *(() if self.ansi else ("wrapped",))]
-            return ["wide", "narrow", "not null", "as decimal", "as double", *moved]
+            return ["wide", "narrow", "not null", "as decimal", "as decimal", "as double", *moved, *moved]
         return list(FORMS_OF_TYPE.get(min(types), ("as double",))) if len(types) == 1 else ["as double"]
 
     def _subquery(self, alias: str, relations: dict[str, Relation]) -> Subquery:

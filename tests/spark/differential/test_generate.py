@@ -9,8 +9,8 @@ from tests.spark.differential.cases import Case
 from tests.spark.differential.generate import JOIN_KINDS, QUERIES_PER_SET, STRATEGIES, generate
 from tests.spark.differential.sql import DUCKDB, FORMS, NOT_ANSI, SPARK, render
 
-# One of each set: tables of their own.
-SEEDS = range(0, 600 * QUERIES_PER_SET, QUERIES_PER_SET)
+# Two of each set: many tables, and more queries.
+SEEDS = range(0, 600 * QUERIES_PER_SET, QUERIES_PER_SET // 2)
 TYPES = (
     *(
         "tinyint",

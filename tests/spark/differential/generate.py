@@ -203,9 +203,10 @@ class _QueryMaker:
         """What may be made of columns of these types without an error, with the layer and without."""
         if types <= set(BOUNDS) and types.isdisjoint(FORMS_OF_TYPE):
             if "bigint" in types:
-                return ["wide", "narrow", "not null", "tried long", *(() if self.ansi else ("wrapped long",))]
-            moved = ["plus", "negated", "tried", *(() if self.ansi else ("wrapped",))]
-            return ["wide", "narrow", "not null", "as decimal", "as decimal", "as double", *moved, *moved]
+                moved = ["tried long", *(() if self.ansi else ("wrapped long", "wrapped long"))]
+                return ["wide", "narrow", "not null", *moved, *moved]
+            moved = ["plus", "negated", "tried", *(() if self.ansi else ("wrapped", "wrapped", "wrapped"))]
+            return ["wide", "narrow", "not null", "as decimal", "as decimal", "as double", *moved, *moved, *moved]
         return list(FORMS_OF_TYPE.get(min(types), ("as double",))) if len(types) == 1 else ["as double"]
 
     def _subquery(self, alias: str, relations: dict[str, Relation]) -> Subquery:

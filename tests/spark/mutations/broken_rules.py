@@ -60,10 +60,6 @@ def _computed_keys_are_columns() -> Iterator[None]:
         yield
 
 
-def _without_nan(packs: verdicts.PackBounds, keys: KeyFilter) -> Bools:
-    return _might_match(replace(packs, hidden=None), keys)
-
-
 def _without_keys_at_the_end(lows: Levels, highs: Levels, range_lows: Levels, range_highs: Levels) -> Bools:
     """The set's verdict with an end left out: a key equal to a pack's highest value is not seen."""
     seen = tuple(high - 1 for high in highs) if range_lows is range_highs else highs
@@ -137,9 +133,6 @@ BROKEN: dict[str, Broken] = {
     "<=> is taken for =": Broken(lambda: mock.patch.object(columns, "source_column", _dropping_nulls), ("<=>",)),
     "a shifted key is taken for its column": Broken(lambda: mock.patch.object(columns, "source_column", _unmoved), MOVED),
     "a computed key is taken for the column in it": Broken(lambda: _Entered(_computed_keys_are_columns()), COMPUTED),
-    "a NaN is sought within the bounds of a pack": Broken(
-        lambda: mock.patch("rtfilter.store.tables.might_match", _without_nan), ("'NaN'",)
-    ),
     "a set misses a key at the end of a pack": Broken(
         lambda: mock.patch.object(verdicts, "meets_a_range", _without_keys_at_the_end)
     ),

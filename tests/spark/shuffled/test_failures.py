@@ -89,3 +89,14 @@ def test_switching_off_between_planning_and_running_is_safe(spark: SparkSession,
     spark.conf.set(option, False)
     rows = [tuple(row) for row in frame.collect()]
     assert rows == off
+
+
+def test_a_stage_that_fails_under_a_filter_fails_the_query_and_nothing_after_it(spark: SparkSession) -> None:
+    rows = "select /*+ merge(dim) */ k, v, name from fact join dim on r = id where grp = 3"
+    for enabled in (False, True):
+        with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+            jobs_of(spark, f"select sum(1 / (v - v)) from ({rows})", on=enabled)
+    off, _, _ = jobs_of(spark, rows, on=False)
+    on, _, frame = jobs_of(spark, rows, on=True)
+    assert on == off
+    assert packs_rejected(frame) > 0 or rows_dropped(frame) > 0

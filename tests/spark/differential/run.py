@@ -138,8 +138,9 @@ class Harness:
 
 def _threads_in_spark(spark: SparkSession) -> str:
     """What the driver's threads that are at work on queries are doing."""
-    beans = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()  # type: ignore[union-attr]
-    texts = [str(thread) for thread in beans.dumpAllThreads(True, True)]
+    # py4j reaches no class of the management beans: their module is closed to it.
+    stacks = spark._jvm.java.lang.Thread.getAllStackTraces()  # type: ignore[union-attr]
+    texts = [f"{thread.getName()}: {', '.join(map(str, stacks[thread]))}" for thread in stacks]
     return "\n".join(text for text in texts if "spark.sql" in text)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from planner.cost import Machine
 
 # The bridge reads counts as Java ints.
 LARGEST_INT = 2**31 - 1
@@ -15,7 +17,10 @@ TUPLE_KINDS = (SET, BLOOM)
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """`decision` starts every placeholder's id; the others are the options and Spark settings of their names."""
+    """`decision` starts every placeholder's id; the others are the options and Spark settings of their names.
+
+    `machine` is what times are estimated with.
+    """
 
     decision: str
     kinds: tuple[str, ...] = KINDS
@@ -26,6 +31,7 @@ class PlanSettings:
     gate_enabled: bool = True
     adaptive: bool = True
     field_id_read: bool = False
+    machine: Machine = field(default_factory=Machine)
 
     @property
     def always(self) -> bool:

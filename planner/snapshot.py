@@ -127,6 +127,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
             read_field(column, "name", str, where),
             read_field(column, "type", str, where),
             read_field(column, "partition", bool, where),
+            read_count(column, "distinct", where),
         )
         for column in read_list(raw, "columns", where)
     )
@@ -139,6 +140,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         columns_total=read_count(raw, "columns_total", where),
         bytes=read_count(raw, "bytes", where),
         filters=read_words(raw, "filters", where),
+        rows=read_count(raw, "rows", where),
     )
 
 

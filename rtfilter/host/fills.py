@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, share_passed
+from planner.cost import RowWork
+from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, most_selective_first
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import BodyWriter, Frame
 from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
@@ -73,7 +74,7 @@ def answer_fill(scans: Sequence[tuple[FilledScan, Verdict]], settings: DecideSet
         decisions = decide_filters(figures, settings)
         applied = _applied_to_packs(scan, decisions)
         keep = verdict.keep_all_of(applied)
-        filters += [decisions[number].to_dict() for number in _most_selective_first(figures)]
+        filters += [decisions[number].to_dict() for number in most_selective_first(figures)]
         packs_kept = int(np.count_nonzero(keep))
         answers.append(
             {
@@ -97,12 +98,6 @@ def _applied_to_packs(scan: FilledScan, decisions: Sequence[FilterDecision]) -> 
     return [position for position, decision in pairs if decision.applied and position is not None]
 
 
-def _most_selective_first(figures: Sequence[FilterFigures]) -> list[int]:
-    """A row that the first test drops is not tested by the others. What is not known comes last."""
-    shares = [share_passed(each) for each in figures]
-    return sorted(range(len(figures)), key=lambda number: 1.0 if (share := shares[number]) is None else share)
-
-
 def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFigures:
     known = None if position is None else verdict.figures(position)
     low, high = _ends(asked)
@@ -110,7 +105,7 @@ def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFi
         id=asked["id"],
         kind=asked["kind"],
         form=asked["form"],
-        ahead=asked.get("ahead"),
+        ahead=_row_work(asked),
         keys=int(asked["distinct"]),
         key_min=low,
         key_max=high,
@@ -121,7 +116,16 @@ def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFi
         rows_rejected=0 if known is None else known.rows_rejected,
         value_span=known.value_span if known is not None and _counts_values(asked) else None,
         files_unknown=verdict.files_unknown,
+        files_rejected=0 if position is None else verdict.files_rejected(position),
     )
+
+
+def _row_work(asked: Message) -> RowWork:
+    """What the planning sent along; the bridge hands it on as it is."""
+    try:
+        return RowWork(**asked["ahead"])
+    except (KeyError, TypeError) as e:
+        raise ProtocolError(f"a filter has ahead = {asked.get('ahead')!r:.80}, not what its placeholder had") from e
 
 
 def _counts_values(asked: Message) -> bool:

@@ -12,6 +12,7 @@ from planner.snapshot import parse_snapshot
 from rtfilter.errors import ProtocolError
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
+from rtfilter.host.machines import machine_of
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
 from rtfilter.version import __version__
@@ -77,6 +78,7 @@ class Requests:
             gate_enabled=options.gate_enabled,
             adaptive=bool(spark.get("adaptive", True)),
             field_id_read=bool(spark.get("field_id_read", False)),
+            machine=machine_of(spark),
         )
         return dict(plan_filters(parse_snapshot(frame.json["nodes"]), settings).to_dict()), b""
 
@@ -106,7 +108,7 @@ class Requests:
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         spark = frame.json.get("spark") or {}
-        settings = DecideSettings(cost=options.cost, cores=int(spark.get("cores") or 1))
+        settings = DecideSettings(options.cost, machine_of(spark))
         unknown, verdicts = [], []
         for asked in frame.json["scans"]:
             scan = parse_scan(frame, asked)

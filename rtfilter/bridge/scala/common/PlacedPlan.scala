@@ -10,14 +10,14 @@ import scala.collection.mutable
 
 /** One placeholder of the planner's answer. */
 final case class Placement(id: String, join: Int, keys: Seq[Int], buildSide: String, source: Int, gate: Boolean, scan: Int, columns: Seq[Long],
-    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[String])
+    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[JsonNode])
 
 object Placement {
   def apply(json: JsonNode): Placement = Placement(json.get("id").asText, json.get("join").asInt, Json.items(json, "keys").map(_.asInt),
     json.get("build_side").asText, json.get("source").asInt, json.get("gate").asBoolean, json.get("scan").asInt,
     Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("kinds").asText, json.get("max_keys").asInt,
     json.get("bloom_fpp").asDouble, json.get("bloom_max_bytes").asLong, json.get("max_build_rows").asLong,
-    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")).filterNot(_.isNull).map(_.asText))
+    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")))
 }
 
 /**

@@ -74,8 +74,8 @@ def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     means = last - (counts - 1) / 2.0
-    ranks: npt.NDArray[np.float64] = means[places]
-    return ranks - ranks.mean()
+    centred: npt.NDArray[np.float64] = means[places] - means[places].mean()
+    return centred
 
 
 def agreement_text(gains: Sequence[FilterGain]) -> str:

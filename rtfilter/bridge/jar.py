@@ -14,8 +14,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from rtfilter.bridge.java import find_java
-from rtfilter.cache_directory import CACHE_VARIABLE, cache_directory
 from rtfilter.errors import JarBuildError, UnsupportedSparkError
+from rtfilter.folders import CACHE_VARIABLE, cache_directory
 
 SOURCES = Path(__file__).parent / "scala"
 LOCK_WAIT_S = 300

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from planner.cost import DEFAULTS, Constants
+from rtfilter.errors import CalibrationError
 
 # A measured constant is taken to be no further than this from its default: beyond it something else was measured.
 MOST_FACTOR = 10.0
+# Of the measured constants, the share that may be out of bounds.
+MOST_ODD_SHARE = 1 / 3
 # Of the rows, the share that the row-test trials drop; the columns' shares are made so in trials.py.
 DROPPED_SHARE = 0.1
 COLUMN_BYTES = 8
@@ -29,8 +32,18 @@ class Sizes:
 
 
 def constants_from(ms: Mapping[str, float], sizes: Sizes) -> Constants:
-    """The constants out of the best time of every trial, in ms, by name. What no trial measures keeps its default."""
+    """The constants out of the best time of every trial, in ms, by name. What no trial measures keeps its default.
+
+    Raises:
+        CalibrationError: too many of them are out of bounds, so that the others are not to be trusted either.
+    """
     measured = _measured(ms, sizes)
+    odd = sorted(name for name, value in measured.items() if _bounded(name, value) != value)
+    if len(odd) > MOST_ODD_SHARE * len(measured):
+        raise CalibrationError(
+            f"{', '.join(odd)} came out more than {MOST_FACTOR:g} times too large or too small: something else keeps the machine "
+            "busy, or --rows is too small to see anything. Nothing was kept; run it again when it is idle."
+        )
     return Constants(**{field.name: _bounded(field.name, measured.get(field.name)) for field in fields(Constants)})
 
 

@@ -34,7 +34,7 @@ def calibrate(master: str, rows: int, location: Path | None, tell: Callable[[str
     afterwards; a temporary one when left out. `tell` hears of every run.
 
     Raises:
-        CalibrationError: the machine is too busy, or the file can't be written.
+        CalibrationError: the machine is too busy, or too few rows show nothing, or the file can't be written.
     """
     tell("starts Spark", 0, 0)
     spark = start_session("rtfilter calibrate", master)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from planner.cost import Constants
-from rtfilter.cache_directory import cache_directory
 from rtfilter.calibrate.fingerprint import Fingerprint
 from rtfilter.errors import CalibrationError
+from rtfilter.folders import cache_directory
 
 FORMAT = 1
 RUN_IT = "Run `rtfilter calibrate` again, or remove the file"

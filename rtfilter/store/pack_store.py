@@ -19,7 +19,7 @@ from rtfilter.store.packindex.key_tests import test_of_filter
 from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places
 from rtfilter.store.packindex.trust import FileTrust
-from rtfilter.store.paths import local_path
+from rtfilter.store.paths import is_remote, local_path
 from rtfilter.store.sketches.arrays import Bools, Int64s
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
@@ -109,6 +109,21 @@ class PackStore:
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
 
+    def put_footer_bytes(self, digest: str, index: int, tail: bytes) -> None:
+        """A footer from the bridge, as FooterStore.put_footer_bytes has it; what indexes say of the file counts from now on."""
+        self.footers.put_footer_bytes(digest, index, tail)
+        with self._lock:
+            listed = self._lists.get(digest)
+        if listed is not None and 0 <= index < len(listed.files):
+            self._trust.tell(listed.files[index], tail)
+
+    def remote_places(self, digest: str, location: str) -> tuple[str, ...]:
+        """The directories for indexes of a list that only the bridge can open; none when the digest is not known."""
+        with self._lock:
+            listed = self._lists.get(digest)
+        places = () if listed is None else store_places((), location) if location else listed.places
+        return tuple(place for place in places if is_remote(place))
+
     def verdict(
         self,
         digest: str,
@@ -152,7 +167,8 @@ class PackStore:
     ) -> StoreVerdict:
         asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
         columns = [*asked, *(() if tree is None else leaves_of(tree))]
-        indexes = self.shelf.indexes(store_places((), location) if location else listed.places)
+        places = store_places((), location) if location else listed.places
+        indexes = self.shelf.indexes(places)
         relevant = [index for index in indexes if any(index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)]
         placed = [self._place(index, listed, packs) for index in relevant]
         judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s)
@@ -160,6 +176,7 @@ class PackStore:
         static = None if tree is None else ~judge_predicate(tree, judge, packs.packs_total).reject
         keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S)
         uses = tuple(_use(each, len(listed.files), packs, keep, static) for each in placed)
+        uses += tuple(_coming(place, len(listed.files)) for place in places if self.shelf.mirror.is_coming(place))
         return StoreVerdict(replace(packs, keep=keep), static, uses)
 
     def _located(self, index: PackIndex, listed: _Listed) -> Located:
@@ -218,7 +235,9 @@ class PackStore:
         """Whether a file has the digest that every index which knows it has written down."""
         local = local_path(file.path)
         found = [known.digest for each in placed if (known := each.index.catalog().find(file)) is not None]
-        return local is not None and all(self._trust.is_unchanged(local, digest) for digest in found)
+        if local is None:
+            return all(self._trust.was_told(file, digest) for digest in found)
+        return all(self._trust.is_unchanged(local, digest) for digest in found)
 
 
 def _packs_of(counts: Any, files: Bools) -> Int64s:
@@ -246,6 +265,10 @@ def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadl
         return outcome
     outcome.reject[placed.places], outcome.accept[placed.places] = found.reject, found.accept
     return outcome
+
+
+def _coming(place: str, files: int) -> IndexUse:
+    return IndexUse(f"in {place}", files, files, 0, ("it is being copied from there; later queries use it",))
 
 
 def _use(placed: _Placed, files: int, packs: Verdict, keep: tuple[Bools, ...], static: Bools | None) -> IndexUse:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from planner.cost import DEFAULTS, Constants
 from rtfilter.calibrate.arithmetic import DROPPED_SHARE, MOST_FACTOR, Sizes, constants_from
 from rtfilter.calibrate.trials import Tables, trials_on
+from rtfilter.errors import CalibrationError
 
 SIZES = Sizes(rows=8_000_000, cores=4, packs=32, split_packs=1_600, files=64, build_keys=200_000)
 NOT_MEASURED = {"ship_byte_ns"}
@@ -76,6 +77,12 @@ def test_a_difference_that_noise_has_turned_round_is_no_negative_time() -> None:
 
 def test_a_disturbed_trial_does_not_make_everything_look_worth_it() -> None:
     assert constants_from({**times(DEFAULTS), "shuffle": 1e9}, SIZES).shuffle_byte_ns == DEFAULTS.shuffle_byte_ns * MOST_FACTOR
+
+
+def test_times_that_show_nothing_are_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(CalibrationError, match="run it again when it is idle") as caught:
+        constants_from(dict.fromkeys(times(DEFAULTS), 10.0), SIZES)
+    assert "sort_row_ns" in str(caught.value)
 
 
 def test_the_trials_are_those_that_are_counted_with() -> None:

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.log import read_log
+from rtfilter.store.packindex.mirror import Mirror
 from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex, open_index
+from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.packindex.storage import LOG, LocalStorage
-from rtfilter.store.paths import local_path
+from rtfilter.store.paths import absolute, is_remote, local_path
 
 MOST_OPEN = 64
-MOST_INDEXES_IN_A_PLACE = 100
 
 _log = logging.getLogger(__name__)
 
@@ -24,9 +25,8 @@ _log = logging.getLogger(__name__)
 def store_places(paths: Iterable[str], location: str) -> tuple[str, ...]:
     """The directories that may hold indexes of a table with these files (Hadoop's texts): `location`, or in its roots."""
     if location:
-        local = local_path(location) if ":" in location else os.path.abspath(location)
-        return () if local is None else (local,)
-    folders = {os.path.dirname(local) for path in paths if (local := local_path(path)) is not None}
+        return (absolute(location),)
+    folders = {os.path.dirname(local_path(path) or path) for path in paths}
     return tuple(sorted({os.path.join(_without_partitions(folder), STORE_FOLDER) for folder in folders}))
 
 
@@ -52,6 +52,7 @@ class IndexShelf:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded = LoadedBatches()
+        self.mirror = Mirror(self._loaded)
         self._open: OrderedDict[str, tuple[str, PackIndex | None]] = OrderedDict()
         self.problems: dict[str, str] = {}
 
@@ -59,6 +60,9 @@ class IndexShelf:
         """The active indexes in these places; one that can't be used is a problem and not an error."""
         found = []
         for place in places:
+            if is_remote(place):
+                found += self.mirror.indexes(place)
+                continue
             for folder in index_folders(place):
                 index = self._index(folder)
                 if index is not None:

@@ -1,4 +1,4 @@
-"""Where what is made once for a machine is kept: the bridge's jar, the figures of `rtfilter calibrate`."""
+"""Where rtfilter keeps what it can make again: compiled jars, copies of index files."""
 
 from __future__ import annotations
 

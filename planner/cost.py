@@ -12,11 +12,14 @@ once on the driver is not. Units are in the names; a gain or a cost in ms is wal
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 # Shares, not times: they do not depend on the machine.
-# A build side without any condition is expected to lack this share of the probe side's keys: why else is there a join?
-KEYS_MISSING = 0.05
+# Of the probe side's rows, the share whose keys a build side without any condition is expected to lack: this much, and as much
+# again for each power of ten that the probe side is larger. Orders have all keys of lineitem; a list of a hundred ids joined with
+# ten million rows hardly has all keys of those.
+KEYS_MISSING, MOST_MISSING = 0.05, 0.5
 # The false positives that a bloom filter is sized for when nothing else is said (rtfilter.bloom.fpp).
 BLOOM_FPP = 0.01
 # Of the rows without a partner, the share expected in packs that can be rejected, where nothing is known of the layout.
@@ -193,13 +196,19 @@ def ship_ms(machine: Machine, kind: str, keys: float) -> float:
 # Shares.
 
 
-def semi_join_share(kept: float, build_rows: float | None = None, probe_distinct: int | None = None) -> float:
-    """λ before the build is there: the share of probe rows that find a partner.
+def missing_share(probe_rows: float, build_rows: float) -> float:
+    """The share of `probe_rows` rows whose keys `build_rows` rows without any condition are expected to lack."""
+    ratio = max(probe_rows, 1.0) / max(build_rows, 1.0)
+    return min(KEYS_MISSING * (1.0 + math.log10(max(ratio, 1.0))), MOST_MISSING)
 
-    `kept` is what conditions leave of the build side; its keys without them are taken to hold nearly all of the probe side's. Where
-    the number of distinct probe keys is known, `build_rows` rows hold no more than that many of them.
+
+def semi_join_share(kept: float, build_rows: float, probe_rows: float, probe_distinct: int | None = None) -> float:
+    """λ before the build is there: the share of probe rows that find a partner among `build_rows` rows.
+
+    `kept` is what conditions leave of the build side, whose keys without them are taken to hold nearly all of the probe side's.
+    Where the number of distinct probe keys is known, `build_rows` rows hold no more than that many of them.
     """
-    share = kept * (1.0 - KEYS_MISSING)
-    if build_rows is not None and probe_distinct:
+    share = kept * (1.0 - missing_share(probe_rows, build_rows / kept if kept > 0 else build_rows))
+    if probe_distinct:
         share = min(share, build_rows / probe_distinct)
     return min(max(share, 0.0), 1.0)

@@ -61,10 +61,10 @@ def forecast(estimates: Estimates, machine: Machine, proposal: Proposal) -> Fore
     work = work_of_rows(estimates, scan.id, proposal.join)
     above = plan.nodes[plan.parents[scan.id]]
     reaching = estimates.size_of(above.id if isinstance(above, Filter) else scan.id)
-    build = estimates.size_of(proposal.source)
-    if build is None or reaching is None:
+    build, rows = estimates.size_of(proposal.source), rows_of_scan(scan)
+    if build is None or reaching is None or rows is None:
         return Forecast(work, most_build_rows(scan), None if build is None else build.rows)
-    share = semi_join_share(build.kept, build.rows, _most_distinct(scan, proposal))
+    share = semi_join_share(build.kept, build.rows, rows, _most_distinct(scan, proposal))
     wait_ms = _wait_ms(estimates, machine, proposal, build.rows)
     work = replace(work, kept=share, wait_ms=wait_ms)
     in_packs = (1.0 - share) * LAYOUT_SHARE

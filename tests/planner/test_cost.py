@@ -13,12 +13,14 @@ from planner.cost import (
     DEFAULTS,
     IDLE_SHARE,
     KEYS_MISSING,
+    MOST_MISSING,
     Constants,
     Machine,
     RowWork,
     ahead_row_ns,
     collect_ms,
     idle_ms,
+    missing_share,
     packs_gain_ms,
     round_trip_ms,
     row_test_gain_ns,
@@ -127,14 +129,20 @@ class TestCosts:
 
 class TestShares:
     def test_a_build_side_without_conditions_is_expected_to_lack_some_keys(self) -> None:
-        assert semi_join_share(1.0) == 1.0 - KEYS_MISSING
+        assert semi_join_share(1.0, 1_000, probe_rows=1_000) == 1.0 - KEYS_MISSING
+        assert semi_join_share(1.0, 1_000, probe_rows=10) == 1.0 - KEYS_MISSING
 
-    def test_conditions_on_the_build_side_count(self) -> None:
-        assert semi_join_share(0.1) == pytest.approx(0.1 * (1.0 - KEYS_MISSING))
+    def test_the_more_so_the_smaller_it_is_beside_the_probe_side(self) -> None:
+        assert missing_share(1_000, 1_000) == KEYS_MISSING
+        assert missing_share(10**6, 1_000) == pytest.approx(4 * KEYS_MISSING)
+        assert missing_share(1e30, 0) == MOST_MISSING
+
+    def test_conditions_on_the_build_side_count_and_what_is_missing_is_judged_without_them(self) -> None:
+        assert semi_join_share(0.1, 100, probe_rows=1_000) == pytest.approx(0.1 * (1.0 - KEYS_MISSING))
 
     def test_a_few_rows_can_not_have_many_keys(self) -> None:
-        assert semi_join_share(1.0, build_rows=100, probe_distinct=10_000) == 0.01
-        assert semi_join_share(0.5, build_rows=10**6, probe_distinct=10_000) == semi_join_share(0.5)
+        assert semi_join_share(1.0, 100, 1_000, probe_distinct=10_000) == 0.01
+        assert semi_join_share(0.5, 10**6, 10**6, probe_distinct=10_000) == semi_join_share(0.5, 10**6, 10**6)
 
 
 class TestDefaults:
@@ -178,6 +186,6 @@ class TestWhateverTheMachine:
         assert ahead_row_ns(without, constants) == 0.0 <= ahead_row_ns(work, constants)
         assert not without.has_work_ahead
 
-    @given(SHARES, st.none() | ROWS, st.none() | st.integers(0, 10**9))
-    def test_a_share_stays_a_share(self, kept: float, build_rows: float | None, distinct: int | None) -> None:
-        assert 0.0 <= semi_join_share(kept, build_rows, distinct) <= kept
+    @given(SHARES, ROWS, ROWS, st.none() | st.integers(0, 10**9))
+    def test_a_share_stays_a_share(self, kept: float, build_rows: float, probe_rows: float, distinct: int | None) -> None:
+        assert 0.0 <= semi_join_share(kept, build_rows, probe_rows, distinct) <= kept

@@ -76,6 +76,17 @@ class TestLargeBuildSides:
         assert reasons_on_two_cores(root) == {"lineitem.l_0 <- orders.o_0": "BUILD_NOT_SMALLER"}
 
 
+class TestListsOfKeys:
+    def test_a_short_list_without_a_condition_is_waited_for_by_a_large_scan(self) -> None:
+        for keys, reason in ((1, "PLANNED"), (1_000, "PLANNED"), (100_000, "PLANNED"), (10_000_000, "BUILD_NOT_SMALLER")):
+            root = merged(tpch("fact", 1, 20_000_000), tpch("keys", 11, keys, columns=1), [attr(1)], [attr(11)])
+            assert reasons_on_two_cores(root) == {"fact.f_0 <- keys.k_0": reason}
+
+    def test_a_dimension_without_a_condition_is_not_where_little_is_left_of_the_scan(self) -> None:
+        root = merged(tpch("fact", 1, 20_000_000, "eq"), tpch("part", 11, 2_000_000), [attr(1)], [attr(11)])
+        assert reasons_on_two_cores(root) == {"fact.f_0 <- part.p_0": "WAIT_DOES_NOT_PAY"}
+
+
 class TestSmallTables:
     def test_nobody_waits_for_what_takes_less_time_than_a_job(self) -> None:
         root = merged(tpch("lineitem", 1, 60_000), tpch("orders", 11, 15_000, "eq"), [attr(1)], [attr(11)])

@@ -53,8 +53,11 @@ class Forecast:
         return None if self.gain_ms is None or self.cost_ms is None else self.gain_ms - self.cost_ms
 
 
-def forecast(estimates: Estimates, machine: Machine, proposal: Proposal) -> Forecast:
-    """The forecast of one filter, beside what counts as a reduction of its scan already."""
+def forecast(estimates: Estimates, machine: Machine, proposal: Proposal, observed: float | None = None) -> Forecast:
+    """The forecast of one filter, beside what counts as a reduction of its scan already.
+
+    `observed` is the share of rows that it let through the last time, which says more than an estimate.
+    """
     plan = estimates.plan
     scan = plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
@@ -64,7 +67,7 @@ def forecast(estimates: Estimates, machine: Machine, proposal: Proposal) -> Fore
     build, rows = estimates.size_of(proposal.source), rows_of_scan(scan)
     if build is None or reaching is None or rows is None:
         return Forecast(work, most_build_rows(scan), None if build is None else build.rows)
-    share = semi_join_share(build.kept, build.rows, rows, _most_distinct(scan, proposal))
+    share = semi_join_share(build.kept, build.rows, rows, _most_distinct(scan, proposal)) if observed is None else observed
     wait_ms = _wait_ms(estimates, machine, proposal, build.rows)
     work = replace(work, kept=share, wait_ms=wait_ms)
     in_packs = (1.0 - share) * LAYOUT_SHARE

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from planner.expressions import Alias, Attribute, Expression
+from planner.hints import TableHint
 
 LEFT = "left"
 RIGHT = "right"
@@ -56,7 +57,8 @@ class Node:
 class Scan(Node):
     """A file scan; `bytes` is Spark's size of the relation, `columns_total` the number of the table's data columns.
 
-    `filters` has a word for each conjunct that the scan itself has. `rows` is how many the catalog knows of, None mostly.
+    `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
+    `roots` where its files are, as Hadoop's texts. `rows` is how many the catalog knows of, None mostly.
     """
 
     table: str
@@ -66,6 +68,8 @@ class Scan(Node):
     columns_total: int | None
     bytes: int | None
     filters: tuple[str, ...]
+    hints: tuple[TableHint, ...] = ()
+    roots: tuple[str, ...] = ()
     rows: int | None = None
 
 

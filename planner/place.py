@@ -6,9 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.estimates import Estimates, Reduction
+from planner.estimates import LEAST_SHARE, Estimates, Reduction
 from planner.forecast import Forecast, forecast, refuse_fill, refuse_wait
-from planner.propose import Proposal
+from planner.hints import settings_for
+from planner.nodes import Plan, Scan
+from planner.observed import share_observed
+from planner.propose import Proposal, traits_of_proposal
 from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WOULD_WAIT_IN_A_CIRCLE, Refusal
 from planner.settings import PlanSettings
 from planner.shared import not_on_every_copy, place_in
@@ -38,9 +41,12 @@ class _Forecasts:
         plan = self.estimates.plan
         place = place_in(plan, proposal.join), place_in(plan, proposal.scan)
         if place not in self._by_place:
-            self._by_place[place] = forecast(self.estimates, self.settings.machine, proposal)
+            observed = _observed_share(plan, self.settings, proposal)
+            self._by_place[place] = forecast(self.estimates, self.settings.machine, proposal, observed)
         expected = self.by_join_and_scan[proposal.join, proposal.scan] = self._by_place[place]
-        if self.settings.always:
+        scan = plan.nodes[proposal.scan]
+        assert isinstance(scan, Scan)
+        if settings_for(self.settings, scan.hints, scan.table).always:
             return None
         return (refuse_wait if proposal.gate else refuse_fill)(expected, proposal.columns[0].table)
 
@@ -66,7 +72,7 @@ def judge_proposals(
         elif (refusal := forecasts.refuse(proposal)) is not None:
             refused[number] = refusal
         else:
-            _count_reduced(estimates, proposal, reduced)
+            _count_reduced(estimates, settings, proposal, reduced)
     waits = Waits(plan)
     while by_source:
         source = min(by_source, key=lambda node: (_bytes(estimates, node), node))
@@ -76,7 +82,7 @@ def judge_proposals(
                 refused[number] = refusal
                 continue
             waits.add(proposals[number].scan, source)
-            _count_reduced(estimates, proposals[number], reduced)
+            _count_reduced(estimates, settings, proposals[number], reduced)
     placed = {number: proposal for number, proposal in enumerate(proposals) if number not in refused}
     refused.update(dict.fromkeys(not_on_every_copy(plan, placed), NOT_EVERYWHERE))
     return refused, forecasts.by_join_and_scan
@@ -93,13 +99,27 @@ def _refuse_gate(forecasts: _Forecasts, waits: Waits, proposal: Proposal) -> Ref
     return forecasts.refuse(proposal) or (NO_CIRCLE if waits.would_close_a_circle(proposal.scan, proposal.source) else None)
 
 
-def _count_reduced(estimates: Estimates, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:
-    """Each join counts once for a scan, by however many keys. What came across an equality shows in that join's sizes."""
-    size = estimates.size_of(proposal.source)
-    if size is None or proposal.across or (proposal.join, proposal.scan) in reduced:
+def _count_reduced(estimates: Estimates, settings: PlanSettings, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:
+    """Each join counts once for a scan, by however many keys. What came across an equality shows in that join's sizes.
+
+    What the filter let through the last time says more than an estimate.
+    """
+    if proposal.across or (proposal.join, proposal.scan) in reduced:
         return
-    reduced.add((proposal.join, proposal.scan))
-    estimates.reduce(Reduction(proposal.scan, proposal.join, size.kept))
+    kept = _observed_share(estimates.plan, settings, proposal)
+    size = estimates.size_of(proposal.source)
+    if kept is None and size is not None:
+        kept = size.kept
+    if kept is not None:
+        reduced.add((proposal.join, proposal.scan))
+        estimates.reduce(Reduction(proposal.scan, proposal.join, max(kept, LEAST_SHARE)))
+
+
+def _observed_share(plan: Plan, settings: PlanSettings, proposal: Proposal) -> float | None:
+    if not settings.observed:
+        return None
+    traits = traits_of_proposal(plan, proposal)
+    return share_observed(settings.observed.get(traits.key), traits)
 
 
 def keep_consistent(estimates: Estimates, placed: Mapping[int, Proposal]) -> dict[int, Refusal]:

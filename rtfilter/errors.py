@@ -42,6 +42,10 @@ class CalibrationError(RtFilterError):
     """Constants of the cost model that can't be measured, kept, or used on this machine."""
 
 
+class QueryLogError(RtFilterError):
+    """The file of `rtfilter.log.path` can't be written."""
+
+
 class ResultMismatchError(RtFilterError):
     """`rtfilter.verify` found that a query gives another result with the layer on."""
 

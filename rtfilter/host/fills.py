@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from planner.cost import RowWork
-from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, most_selective_first
+from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, most_selective_first, share_passed
+from planner.hints import directive_of
+from planner.snapshot import parse_hints
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import BodyWriter, Frame
 from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
@@ -20,12 +22,16 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FilledScan:
-    """One scan of a request: its filters as asked, and for each the position of its pack verdict, None for a composite one."""
+    """One scan of a request: its filters as asked, and for each the position of its pack verdict, None for a composite one.
+
+    `cost`: what a hint says, None for the session's.
+    """
 
     number: int
     filters: tuple[Message, ...]
     positions: tuple[int | None, ...]
     columns: tuple[ColumnFilter, ...]
+    cost: str | None = None
 
 
 def parse_scan(frame: Frame, scan: Message) -> FilledScan:
@@ -42,7 +48,8 @@ def parse_scan(frame: Frame, scan: Message) -> FilledScan:
         else:
             positions.append(len(columns))
             columns.append(ColumnFilter(asked["columns"][0], asked["types"][0], _key_filter(frame, asked)))
-    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns))
+    cost = directive_of(parse_hints(scan, "the filled scan"), str(scan.get("table"))).cost
+    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns), cost)
 
 
 def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
@@ -62,24 +69,34 @@ def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
     return RangesFilter(lows.astype(np.int64, copy=False), highs.astype(np.int64, copy=False), nulls)
 
 
-def answer_fill(scans: Sequence[tuple[FilledScan, Verdict]], settings: DecideSettings) -> tuple[Message, bytes]:
-    """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running."""
+def answer_fill(
+    scans: Sequence[tuple[FilledScan, Verdict]], settings: DecideSettings, packs_enabled: bool = True
+) -> tuple[Message, bytes]:
+    """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running.
+
+    Without `packs_enabled` no filter rejects a pack.
+    """
     body = BodyWriter()
     # Wide arrays first: all slices of the body stay aligned.
     starts = [body.add(verdict.starts) for _, verdict in scans]
     counts = [body.add(verdict.counts) for _, verdict in scans]
     answers, filters = [], []
     for (scan, verdict), starts_part, counts_part in zip(scans, starts, counts, strict=True):
-        figures = [_figures(asked, position, verdict) for asked, position in zip(scan.filters, scan.positions, strict=True)]
-        decisions = decide_filters(figures, settings)
-        applied = _applied_to_packs(scan, decisions)
+        positions = scan.positions if packs_enabled else (None,) * len(scan.filters)
+        figures = [_figures(asked, position, verdict) for asked, position in zip(scan.filters, positions, strict=True)]
+        own = replace(settings, cost=scan.cost or settings.cost)
+        decisions = decide_filters(figures, own)
+        applied = _applied_to_packs(scan, decisions) if packs_enabled else []
         keep = verdict.keep_all_of(applied)
-        filters += [decisions[number].to_dict() for number in most_selective_first(figures)]
+        filters += [
+            {**decisions[number].to_dict(), "passed_expected": share_passed(figures[number])}
+            for number in most_selective_first(figures)
+        ]
         packs_kept = int(np.count_nonzero(keep))
         answers.append(
             {
                 "scan": scan.number,
-                "apply": bool(applied) and (packs_kept < verdict.packs_total or settings.cost == "always"),
+                "apply": bool(applied) and (packs_kept < verdict.packs_total or own.cost == "always"),
                 "counts": counts_part,
                 "starts": starts_part,
                 "keep": body.add(keep.astype(np.uint8)),

@@ -10,13 +10,19 @@ from planner.generate import plan_filters
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from rtfilter.errors import ProtocolError
+from rtfilter.feedback.store import FeedbackStore
+from rtfilter.folders import cache_directory
+from rtfilter.host.accounts import Accounts
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.host.machines import machine_of
+from rtfilter.host.past import plan_with_past
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, default_directory
 from rtfilter.version import __version__
+
+FEEDBACK_FILE = "feedback.json"
 
 
 @functools.lru_cache(maxsize=64)
@@ -40,6 +46,8 @@ class Requests:
     def __init__(self) -> None:
         self.packs = PackStore()
         self.store = self.packs.footers
+        self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
+        self._accounts = Accounts(self.feedback)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
             "plan": self._plan,
@@ -48,6 +56,7 @@ class Requests:
             "footers": self._footers,
             "index_files": self._index_files,
             "fill": self._fill,
+            "executed": self._executed,
         }
 
     def answer(self, frame: Frame) -> tuple[Message, bytes]:
@@ -56,6 +65,7 @@ class Requests:
         Raises:
             OptionError: the session's options are wrong.
             ProtocolError: an op that does not exist.
+            QueryLogError: the query log can't be written.
         """
         handler = self._handlers.get(str(frame.json.get("op")))
         if handler is None:
@@ -82,7 +92,10 @@ class Requests:
             field_id_read=bool(spark.get("field_id_read", False)),
             machine=machine_of(spark),
         )
-        return dict(plan_filters(parse_snapshot(frame.json["nodes"]), settings).to_dict()), b""
+        plan = parse_snapshot(frame.json["nodes"])
+        if not options.feedback_enabled:
+            return dict(plan_filters(plan, settings).to_dict()), b""
+        return plan_with_past(plan, settings, self.feedback, options.store_location), b""
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]
@@ -122,6 +135,10 @@ class Requests:
                 self.packs.put_footer_bytes(digest, item["index"], frame.raw(item))
         return {}, b""
 
+    def _executed(self, frame: Frame) -> tuple[Message, bytes]:
+        self._accounts.add(frame.json["record"], options_of(frame))
+        return {}, b""
+
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         spark = frame.json.get("spark") or {}
@@ -138,4 +155,4 @@ class Requests:
                 verdicts.append((scan, verdict.packs))
         if unknown:
             return {"unknown_digests": unknown}, b""
-        return answer_fill(verdicts, settings)
+        return answer_fill(verdicts, settings, options.packs_enabled)

@@ -83,7 +83,7 @@ class TestListsOfKeys:
             assert reasons_on_two_cores(root) == {"fact.f_0 <- keys.k_0": reason}
 
     def test_a_dimension_without_a_condition_is_not_where_little_is_left_of_the_scan(self) -> None:
-        root = merged(tpch("fact", 1, 20_000_000, "eq"), tpch("part", 11, 2_000_000), [attr(1)], [attr(11)])
+        root = merged(tpch("fact", 1, 20_000_000, "eq"), tpch("part", 11, 200_000), [attr(1)], [attr(11)])
         assert reasons_on_two_cores(root) == {"fact.f_0 <- part.p_0": "WAIT_DOES_NOT_PAY"}
 
 

@@ -28,10 +28,11 @@ class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
     val answer = layer.ask("plan", Seq("decision" -> id, "nodes" -> Snapshot.nodes(root))).json
     if (!answer.path("candidates").isArray || !answer.path("placeholders").isArray)
       throw new IllegalStateException("The planner's answer to a plan has no candidates.")
+    Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
     val placements = Json.items(answer, "placeholders").map(Placement(_))
     val placed = if (placements.isEmpty) plan else new PlacedPlan(root, placements).plan
     val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"),
-      "placeholders" -> answer.get("placeholders"))
+      "placeholders" -> answer.get("placeholders"), "warnings" -> Json.items(answer, "warnings"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     QueryLog.planned(layer, id, decision)
     placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }

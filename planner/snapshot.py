@@ -128,6 +128,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
             read_field(column, "name", str, where),
             read_field(column, "type", str, where),
             read_field(column, "partition", bool, where),
+            read_count(column, "distinct", where),
         )
         for column in read_list(raw, "columns", where)
     )
@@ -142,6 +143,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         filters=read_words(raw, "filters", where),
         hints=parse_hints(raw, where),
         roots=read_words(raw, "roots", where),
+        rows=read_count(raw, "rows", where),
     )
 
 

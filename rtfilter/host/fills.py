@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, share_passed
+from planner.cost import RowWork
+from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, most_selective_first, share_passed
 from planner.hints import directive_of
 from planner.snapshot import parse_hints
 from rtfilter.errors import ProtocolError
@@ -89,7 +90,7 @@ def answer_fill(
         keep = verdict.keep_all_of(applied)
         filters += [
             {**decisions[number].to_dict(), "passed_expected": share_passed(figures[number])}
-            for number in _most_selective_first(figures)
+            for number in most_selective_first(figures)
         ]
         packs_kept = int(np.count_nonzero(keep))
         answers.append(
@@ -114,12 +115,6 @@ def _applied_to_packs(scan: FilledScan, decisions: Sequence[FilterDecision]) -> 
     return [position for position, decision in pairs if decision.applied and position is not None]
 
 
-def _most_selective_first(figures: Sequence[FilterFigures]) -> list[int]:
-    """A row that the first test drops is not tested by the others. What is not known comes last."""
-    shares = [share_passed(each) for each in figures]
-    return sorted(range(len(figures)), key=lambda number: 1.0 if (share := shares[number]) is None else share)
-
-
 def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFigures:
     known = None if position is None else verdict.figures(position)
     low, high = _ends(asked)
@@ -127,7 +122,7 @@ def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFi
         id=asked["id"],
         kind=asked["kind"],
         form=asked["form"],
-        ahead=asked.get("ahead"),
+        ahead=_row_work(asked),
         keys=int(asked["distinct"]),
         key_min=low,
         key_max=high,
@@ -138,7 +133,16 @@ def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFi
         rows_rejected=0 if known is None else known.rows_rejected,
         value_span=known.value_span if known is not None and _counts_values(asked) else None,
         files_unknown=verdict.files_unknown,
+        files_rejected=0 if position is None else verdict.files_rejected(position),
     )
+
+
+def _row_work(asked: Message) -> RowWork:
+    """What the planning sent along; the bridge hands it on as it is."""
+    try:
+        return RowWork(**asked["ahead"])
+    except (KeyError, TypeError) as e:
+        raise ProtocolError(f"a filter has ahead = {asked.get('ahead')!r:.80}, not what its placeholder had") from e
 
 
 def _counts_values(asked: Message) -> bool:

@@ -15,6 +15,7 @@ from rtfilter.folders import cache_directory
 from rtfilter.host.accounts import Accounts
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
+from rtfilter.host.machines import machine_of
 from rtfilter.host.past import plan_with_past
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
@@ -89,6 +90,7 @@ class Requests:
             gate_enabled=options.gate_enabled,
             adaptive=bool(spark.get("adaptive", True)),
             field_id_read=bool(spark.get("field_id_read", False)),
+            machine=machine_of(spark),
         )
         plan = parse_snapshot(frame.json["nodes"])
         if not options.feedback_enabled:
@@ -140,7 +142,7 @@ class Requests:
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         spark = frame.json.get("spark") or {}
-        settings = DecideSettings(cost=options.cost, cores=int(spark.get("cores") or 1))
+        settings = DecideSettings(options.cost, machine_of(spark))
         unknown, verdicts = [], []
         for asked in frame.json["scans"]:
             scan = parse_scan(frame, asked)

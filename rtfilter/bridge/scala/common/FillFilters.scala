@@ -32,7 +32,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val (missed, found) = sources.map(source => source -> source.collect()).partitionMap {
       case (source, Left(why)) => Left(source.skipped(why))
       case (source, Right(sinks)) => Right(source.own.map(key =>
-        FilledKey(placeholders(key.placeholder), key, sinks(source.all.indexWhere(_.copy(placeholder = "") == key.copy(placeholder = ""))), source.rows)))
+        FilledKey(placeholders(key.placeholder), key, sinks(source.all.indexWhere(_.nameless == key.nameless)), source.rows)))
     }
     val keys = found.flatten.map(k => k.placeholder.id -> k).toMap
     val collected = System.nanoTime()

@@ -24,8 +24,7 @@ case class Gate(left: SparkPlan, right: SparkPlan, buildKeys: Seq[Expression], o
 
   /** Without the placeholders' names: equal input must give an equal plan, or reuse is lost. */
   override protected def doCanonicalize(): SparkPlan = {
-    def nameless(keys: Seq[PlacedKey]) = keys.map(_.copy(placeholder = ""))
-    copy(left.canonicalized, right.canonicalized, buildKeys.map(QueryPlan.normalizeExpressions(_, right.output)), nameless(own), nameless(all))
+    copy(left.canonicalized, right.canonicalized, buildKeys.map(QueryPlan.normalizeExpressions(_, right.output)), own.map(_.nameless), all.map(_.nameless))
   }
   override def simpleString(maxFields: Int): String = s"RtFilterGate (waits for ${right.nodeName} to fill ${own.map(_.placeholder).mkString(", ")})"
   override def nodeName: String = "RtFilterGate"

@@ -22,7 +22,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
     val host = PlannerHost.of(session)
     val message = Json.obj(Seq("op" -> op, "conf" -> own, "spark" -> Map("adaptive" -> conf.adaptiveExecutionEnabled,
       "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled,
-      "cores" -> session.sparkContext.defaultParallelism)) ++ fields: _*)
+      "cores" -> session.sparkContext.defaultParallelism, "version" -> session.sparkContext.version, "master" -> session.sparkContext.master)) ++ fields: _*)
     val answer = host.ask(python, timeoutMs.getOrElse(number("rtfilter.planner.timeoutMs", 2000L)), message, body)
     if (!answer.json.path("ok").asBoolean(false)) throw new Refused(answer.json.path("error").asText("the planner gave no reason"))
     answer

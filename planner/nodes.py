@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from planner.expressions import Alias, Attribute, Expression
 
@@ -52,10 +52,18 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class StaticCondition:
+    """One condition of the query on a scan: for people, and as a tree of docs/protocol.md ("Static predicates")."""
+
+    text: str
+    test: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Scan(Node):
     """A file scan; `bytes` is Spark's size of the relation, `columns_total` the number of the table's data columns.
 
-    `filters` has a word for each conjunct that the scan itself has.
+    `filters` has a word for each conjunct that the scan itself has; `static` the conjuncts, where the table may have an index.
     """
 
     table: str
@@ -65,6 +73,7 @@ class Scan(Node):
     columns_total: int | None
     bytes: int | None
     filters: tuple[str, ...]
+    static: tuple[StaticCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

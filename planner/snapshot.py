@@ -32,6 +32,7 @@ from planner.nodes import (
     Scan,
     ScanColumn,
     Sort,
+    StaticCondition,
     Union,
     Window,
 )
@@ -139,6 +140,16 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         columns_total=read_count(raw, "columns_total", where),
         bytes=read_count(raw, "bytes", where),
         filters=read_words(raw, "filters", where),
+        static=_static(raw, where),
+    )
+
+
+def _static(raw: Raw, where: str) -> tuple[StaticCondition, ...]:
+    if "static" not in raw:
+        return ()
+    return tuple(
+        StaticCondition(read_field(each, "text", str, where), read_field(each, "test", dict, where))
+        for each in read_list(raw, "static", where)
     )
 
 

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, share_passed
+from planner.decide_static import decide_static
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import BodyWriter, Frame
+from rtfilter.host.statics import static_figures, with_static
 from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
+from rtfilter.store.pack_store import StoreVerdict
 from rtfilter.store.tables import ColumnFilter, Verdict
 
 Message = dict[str, Any]
@@ -19,12 +22,20 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FilledScan:
-    """One scan of a request: its filters as asked, and for each the position of its pack verdict, None for a composite one."""
+    """One scan of a request: its filters as asked, and for each the position of its pack verdict, None for a composite one.
+
+    `static`: what the query itself asks of the scan, as the request has it.
+    """
 
     number: int
     filters: tuple[Message, ...]
     positions: tuple[int | None, ...]
     columns: tuple[ColumnFilter, ...]
+    static: Message | None = None
+
+    @property
+    def predicate(self) -> Message | None:
+        return None if self.static is None else self.static["predicate"]
 
 
 def parse_scan(frame: Frame, scan: Message) -> FilledScan:
@@ -41,7 +52,7 @@ def parse_scan(frame: Frame, scan: Message) -> FilledScan:
         else:
             positions.append(len(columns))
             columns.append(ColumnFilter(asked["columns"][0], asked["types"][0], _key_filter(frame, asked)))
-    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns))
+    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns), scan.get("static"))
 
 
 def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
@@ -61,24 +72,27 @@ def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
     return RangesFilter(lows.astype(np.int64, copy=False), highs.astype(np.int64, copy=False), nulls)
 
 
-def answer_fill(scans: Sequence[tuple[FilledScan, Verdict]], settings: DecideSettings) -> tuple[Message, bytes]:
+def answer_fill(scans: Sequence[tuple[FilledScan, StoreVerdict]], settings: DecideSettings) -> tuple[Message, bytes]:
     """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running."""
     body = BodyWriter()
     # Wide arrays first: all slices of the body stay aligned.
-    starts = [body.add(verdict.starts) for _, verdict in scans]
-    counts = [body.add(verdict.counts) for _, verdict in scans]
+    starts = [body.add(found.packs.starts) for _, found in scans]
+    counts = [body.add(found.packs.counts) for _, found in scans]
     answers, filters = [], []
-    for (scan, verdict), starts_part, counts_part in zip(scans, starts, counts, strict=True):
+    for (scan, found), starts_part, counts_part in zip(scans, starts, counts, strict=True):
+        verdict = found.packs
         figures = [_figures(asked, position, verdict) for asked, position in zip(scan.filters, scan.positions, strict=True)]
         decisions = decide_filters(figures, settings)
         applied = _applied_to_packs(scan, decisions)
-        keep = verdict.keep_all_of(applied)
+        static = None if scan.static is None else decide_static(static_figures(scan.static["id"], found), settings.cost)
+        keep = with_static(verdict.keep_all_of(applied), found, static)
+        filters += [] if static is None else [static]
         filters += [decisions[number].to_dict() for number in _most_selective_first(figures)]
         packs_kept = int(np.count_nonzero(keep))
         answers.append(
             {
                 "scan": scan.number,
-                "apply": bool(applied) and (packs_kept < verdict.packs_total or settings.cost == "always"),
+                "apply": packs_kept < verdict.packs_total or (bool(applied) and settings.cost == "always"),
                 "counts": counts_part,
                 "starts": starts_part,
                 "keep": body.add(keep.astype(np.uint8)),

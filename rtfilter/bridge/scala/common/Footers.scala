@@ -17,7 +17,7 @@ object Footers extends Logging {
   /** In the background, from the moment a placeholder is set. */
   def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit = PlannerHost.background.execute(() =>
     try {
-      val columns = RuntimeFilter.in(scan).flatMap(_.references.toSeq.map(_.name)).distinct
+      val columns = RuntimeFilter.in(scan).filterNot(_.isStatic).flatMap(_.references.toSeq.map(_.name)).distinct
       val files = ScanFiles.of(scan)
       val known = layer.ask("files", Seq("digest" -> files.digest, "columns" -> columns), timeoutMs = Some(WaitMs)).json
       if (!known.path("known").asBoolean(false)) fetch(layer, scan, files, columns)

@@ -47,7 +47,7 @@ bench-smoke: $(VENV)/.with-dev ## a few queries of every suite in every mode at 
 	$(BIN)/pytest tests/spark/suites $(PYTEST_ARGS)
 
 .PHONY: fuzz
-fuzz: $(VENV)/.with-dev ## generated queries with the layer on, off and in DuckDB: N=1000 cases from SEED=1 on
+fuzz: $(VENV)/.with-dev ## generated queries with the layer on, off and in DuckDB: N=1000 queries from SEED=1 on
 	@.ci/need java
 	RTFILTER_FUZZ_CASES=$(N) RTFILTER_FUZZ_SEED=$(SEED) $(BIN)/pytest -s tests/spark/differential $(PYTEST_ARGS)
 

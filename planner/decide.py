@@ -55,6 +55,8 @@ class FilterFigures:
     rows_rejected: int
     value_span: int | None = None
     files_unknown: int = 0
+    # Rows of packs of which every row surely passes.
+    rows_sure: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ def _judge_rows(figures: FilterFigures, settings: DecideSettings) -> Refusal:
         return Refusal(ROWS_TESTED, "Rows are tested one by one, for rtfilter.cost is always.")
     if figures.ahead is None:
         return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them.")
+    if 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown:
+        return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: in every pack that is kept all of them pass.")
     passed = share_passed(figures)
     if passed is not None and passed > MOST_ROWS_PASSED:
         return Refusal(PASSES_MOST_ROWS, f"Rows are not tested one by one: about {passed:.0%} of them would pass.")

@@ -95,6 +95,13 @@ def _kinds(text: str) -> tuple[str, ...]:
     return parts
 
 
+def _schemes(text: str) -> tuple[str, ...]:
+    parts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    if any(not part.replace("+", "").replace("-", "").replace(".", "").isalnum() for part in parts):
+        raise ValueError("a list of schemes, such as wasb,alluxio")
+    return parts
+
+
 def _text(text: str) -> str:
     return text
 
@@ -130,6 +137,30 @@ OPTIONS: tuple[Option, ...] = (
         _text,
     ),
     Option(
+        "rtfilter.store.cacheDirectory",
+        "path",
+        "",
+        "",
+        "Local directory for copies of index files that are on another filesystem; empty: `indexes` in rtfilter's cache folder.",
+        _text,
+    ),
+    Option(
+        "rtfilter.store.cacheBytes",
+        "integer",
+        2 << 30,
+        "bytes",
+        "Bound of that directory; what was not used for the longest time goes first.",
+        _whole_number(0),
+    ),
+    Option(
+        "rtfilter.store.schemes",
+        "list",
+        "",
+        "",
+        "Further filesystem schemes that indexes may be written to: those where a file that must not exist is made in one step.",
+        _schemes,
+    ),
+    Option(
         "rtfilter.index.maxStale",
         "number",
         0.9,
@@ -161,6 +192,14 @@ OPTIONS: tuple[Option, ...] = (
         "bytes",
         "Memory that the planner host may use for pack statistics read from footers.",
         _whole_number(0),
+    ),
+    Option(
+        "rtfilter.footers.jobFromFiles",
+        "integer",
+        1000,
+        "files",
+        "From so many files on, footers of other filesystems are read by a Spark job and not by threads of the driver.",
+        _whole_number(1),
     ),
     Option(
         "rtfilter.verify",
@@ -228,11 +267,15 @@ class Options:
     bloom_fpp: float
     bloom_max_bytes: int
     store_location: str
+    store_cache_directory: str
+    store_cache_bytes: int
+    store_schemes: tuple[str, ...]
     index_max_stale: float
     python: str
     planner_timeout_ms: int
     footers_wait_ms: int
     footers_cache_bytes: int
+    footers_job_from_files: int
     verify: bool
     log_path: str
 

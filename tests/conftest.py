@@ -1,8 +1,16 @@
-"""What all tests share: the switch that `make golden` sets."""
+"""What all tests share: the switch that `make golden` sets, and where hypothesis takes its cases from."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import settings
+
+# Where CI says that it is CI, the same cases each time: what is red there is red here. Elsewhere new ones each time.
+settings.register_profile("ci", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

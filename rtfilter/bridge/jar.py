@@ -15,9 +15,9 @@ from filelock import FileLock, Timeout
 
 from rtfilter.bridge.java import find_java
 from rtfilter.errors import JarBuildError, UnsupportedSparkError
+from rtfilter.folders import CACHE_VARIABLE, cache_directory
 
 SOURCES = Path(__file__).parent / "scala"
-CACHE_VARIABLE = "RTFILTER_CACHE"
 LOCK_WAIT_S = 300
 COMPILE_WAIT_S = 300
 
@@ -61,14 +61,6 @@ def source_files(spark: SparkInstall) -> list[Path]:
         known = sorted(folder.name.removeprefix("spark-") for folder in SOURCES.glob("spark-*"))
         raise UnsupportedSparkError(f"rtfilter has no bridge for Spark {spark.version}; it has one for: {', '.join(known)}.")
     return sorted((SOURCES / "common").glob("*.scala")) + sorted(own.glob("*.scala"))
-
-
-def cache_directory() -> Path:
-    """Where compiled jars are kept: `RTFILTER_CACHE`, else `rtfilter` in the user's cache folder."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rtfilter"
 
 
 def jar_path(spark: SparkInstall) -> Path:

@@ -22,7 +22,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def index() -> None:
     """Make and keep indexes of Parquet tables: with them joins skip row groups that footers can't rule out.
 
-    PATH is a table's directory or file on this machine. An index lives in `_rtfilter` inside it, or in --location.
+    PATH is a table's directory or file. An index lives in `_rtfilter` inside it, or in --location. Where either has a scheme,
+    such as s3a: or hdfs:, a Spark session reaches it, with Spark's own configuration (SPARK_CONF_DIR).
     """
 
 
@@ -68,7 +69,7 @@ def create(
     """
     from rtfilter.index import Index
 
-    with _session(master) as spark, _progress() as tell:
+    with _session(path, location, master) as spark, _progress() as tell:
         made = Index.create(spark, path, _sketches(columns, fpp, max_values), name=name, location=location, tell=tell)
     _print_build(made, made.last_build, as_json)
 
@@ -81,7 +82,8 @@ def list_(path: str, location: str, as_json: bool) -> None:
     """List the indexes of the table in PATH."""
     from rtfilter.index.find import indexes_in
 
-    found = [each.stats() for each in indexes_in(path, location)]
+    with _session(path, location) as spark:
+        found = [each.stats() for each in indexes_in(path, location, spark)]
     if as_json:
         print_json(found)
         return
@@ -96,7 +98,8 @@ def list_(path: str, location: str, as_json: bool) -> None:
 @place_options
 def show(path: str, name: str, location: str, as_json: bool) -> None:
     """Show an index: state, sizes, and how many files of the table it knows as they are now."""
-    _print_stats(_load(path, name, location), as_json)
+    with _loaded(path, name, location) as loaded:
+        _print_stats(loaded, as_json)
 
 
 @index.command()
@@ -110,7 +113,7 @@ def refresh(path: str, name: str, location: str, as_json: bool, mode: str, maste
     """
     from rtfilter.index import Index
 
-    with _session(master) as spark, _progress() as tell:
+    with _session(path, location, master) as spark, _progress() as tell:
         loaded = Index.load(spark, path, name, location=location)
         report = loaded.refresh(mode, tell=tell)
     _print_build(loaded, report, as_json)
@@ -121,49 +124,51 @@ def refresh(path: str, name: str, location: str, as_json: bool, mode: str, maste
 @click.option("--mode", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 def optimize(path: str, name: str, location: str, as_json: bool, mode: str) -> None:
     """Merge what refreshes have added: quick takes small parts only, full all."""
-    loaded = _load(path, name, location)
-    _print_done(loaded, {"segments": loaded.optimize(mode)}, as_json)
+    with _loaded(path, name, location) as loaded:
+        _print_done(loaded, {"segments": loaded.optimize(mode)}, as_json)
 
 
 @index.command()
 @place_options
 def delete(path: str, name: str, location: str, as_json: bool) -> None:
     """Take an index out of use; its files stay for restore."""
-    loaded = _load(path, name, location)
-    loaded.delete()
-    _print_done(loaded, {}, as_json)
+    with _loaded(path, name, location) as loaded:
+        loaded.delete()
+        _print_done(loaded, {}, as_json)
 
 
 @index.command()
 @place_options
 def restore(path: str, name: str, location: str, as_json: bool) -> None:
     """Bring a deleted index back."""
-    loaded = _load(path, name, location)
-    loaded.restore()
-    _print_done(loaded, {}, as_json)
+    with _loaded(path, name, location) as loaded:
+        loaded.restore()
+        _print_done(loaded, {}, as_json)
 
 
 @index.command()
 @place_options
 def vacuum(path: str, name: str, location: str, as_json: bool) -> None:
     """Remove files that nothing needs; of a deleted index all."""
-    loaded = _load(path, name, location)
-    _print_done(loaded, {"files_removed": loaded.vacuum()}, as_json)
+    with _loaded(path, name, location) as loaded:
+        _print_done(loaded, {"files_removed": loaded.vacuum()}, as_json)
 
 
 @index.command()
 @place_options
 def cancel(path: str, name: str, location: str, as_json: bool) -> None:
     """End an action whose writer died, or is to stop; the state before it is back."""
-    loaded = _load(path, name, location)
-    loaded.cancel()
-    _print_done(loaded, {}, as_json)
+    with _loaded(path, name, location) as loaded:
+        loaded.cancel()
+        _print_done(loaded, {}, as_json)
 
 
-def _load(path: str, name: str, location: str) -> Index:
+@contextmanager
+def _loaded(path: str, name: str, location: str) -> Iterator[Index]:
     from rtfilter.index import Index
 
-    return Index.load(None, path, name, location=location)
+    with _session(path, location) as spark:
+        yield Index.load(spark, path, name, location=location)
 
 
 def _sketches(columns: dict[str, Sequence[str]], fpp: float, max_values: int) -> list[Sketch]:
@@ -179,14 +184,21 @@ def _sketches(columns: dict[str, Sequence[str]], fpp: float, max_values: int) ->
 
 
 @contextmanager
-def _session(master: str | None) -> Iterator[Any]:
-    if master is None:
+def _session(path: str, location: str, master: str | None = None) -> Iterator[Any]:
+    """A Spark session where one is asked for, or needed for a path that Python can't open; else None."""
+    from rtfilter.store.paths import is_remote
+
+    is_elsewhere = is_remote(path) or is_remote(location)
+    if master is None and not is_elsewhere:
         yield None
         return
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("rtfilter index").master(master)
-    spark = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR").getOrCreate()
+    from rtfilter.session import configure
+
+    builder = SparkSession.builder.appName("rtfilter index").master(master or "local[*]")
+    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
+    spark = (configure(builder) if is_elsewhere else builder).getOrCreate()
     try:
         yield spark
     finally:

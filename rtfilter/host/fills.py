@@ -15,7 +15,7 @@ from rtfilter.host.frames import BodyWriter, Frame
 from rtfilter.host.statics import static_figures, with_static
 from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
 from rtfilter.store.pack_store import StoreVerdict
-from rtfilter.store.tables import ColumnFilter, Verdict
+from rtfilter.store.tables import ColumnFilter
 
 Message = dict[str, Any]
 
@@ -36,6 +36,11 @@ class FilledScan:
     @property
     def predicate(self) -> Message | None:
         return None if self.static is None else self.static["predicate"]
+
+    @property
+    def tests_rows(self) -> bool:
+        """Whether rows have anything ahead of them that a row test could spare."""
+        return any(asked.get("ahead") for asked in self.filters)
 
 
 def parse_scan(frame: Frame, scan: Message) -> FilledScan:
@@ -81,7 +86,7 @@ def answer_fill(scans: Sequence[tuple[FilledScan, StoreVerdict]], settings: Deci
     answers, filters = [], []
     for (scan, found), starts_part, counts_part in zip(scans, starts, counts, strict=True):
         verdict = found.packs
-        figures = [_figures(asked, position, verdict) for asked, position in zip(scan.filters, scan.positions, strict=True)]
+        figures = [_figures(asked, position, found) for asked, position in zip(scan.filters, scan.positions, strict=True)]
         decisions = decide_filters(figures, settings)
         applied = _applied_to_packs(scan, decisions)
         static = None if scan.static is None else decide_static(static_figures(scan.static["id"], found), settings.cost)
@@ -117,7 +122,8 @@ def _most_selective_first(figures: Sequence[FilterFigures]) -> list[int]:
     return sorted(range(len(figures)), key=lambda number: 1.0 if (share := shares[number]) is None else share)
 
 
-def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFigures:
+def _figures(asked: Message, position: int | None, found: StoreVerdict) -> FilterFigures:
+    verdict = found.packs
     known = None if position is None else verdict.figures(position)
     low, high = _ends(asked)
     return FilterFigures(
@@ -135,7 +141,16 @@ def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFi
         rows_rejected=0 if known is None else known.rows_rejected,
         value_span=known.value_span if known is not None and _counts_values(asked) else None,
         files_unknown=verdict.files_unknown,
+        rows_sure=_rows_sure(asked, position, found),
     )
+
+
+def _rows_sure(asked: Message, position: int | None, found: StoreVerdict) -> int:
+    """Rows of the packs that pass whole. Ranges around the keys of a bloom filter say nothing of that."""
+    exact = asked["kind"] == "range" or (asked["kind"] == "set" and asked["form"] == "set")
+    if position is None or not exact or not found.sure:
+        return 0
+    return found.packs.rows_kept(found.sure[position] & found.packs.keep[position])
 
 
 def _counts_values(asked: Message) -> bool:

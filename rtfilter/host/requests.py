@@ -16,6 +16,7 @@ from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.host.statics import indexes_of_scans
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
+from rtfilter.store.packindex.local_cache import LocalCache, default_directory
 from rtfilter.version import __version__
 
 
@@ -46,6 +47,7 @@ class Requests:
             "files": self._files,
             "file_list": self._file_list,
             "footers": self._footers,
+            "index_files": self._index_files,
             "fill": self._fill,
         }
 
@@ -89,14 +91,29 @@ class Requests:
         known = self.store.knows(digest, columns)
         if known:
             self.store.prefetch(digest, columns)
-        return {"known": known}, b""
+        return {"known": known, "indexes": known and self._has_remote_indexes(frame)}, b""
 
     def _file_list(self, frame: Frame) -> tuple[Message, bytes]:
         message = frame.json
         self.store.limit_cache(options_of(frame).footers_cache_bytes)
         self.packs.add_list(message["digest"], message["paths"], message["sizes"], message["mtimes"])
         self.store.prefetch(message["digest"], message["columns"])
-        return {"read": self.store.needs_bridge(message["digest"], message["columns"])}, b""
+        read = self.store.needs_bridge(message["digest"], message["columns"])
+        return {"read": read, "indexes": self._has_remote_indexes(frame)}, b""
+
+    def _has_remote_indexes(self, frame: Frame) -> bool:
+        """Whether indexes may be where only the bridge can look."""
+        return bool(self.packs.remote_places(frame.json["digest"], options_of(frame).store_location))
+
+    def _index_files(self, frame: Frame) -> tuple[Message, bytes]:
+        message, options, mirror = frame.json, options_of(frame), self.packs.shelf.mirror
+        if message.get("look") is not None:
+            look, wants = mirror.go_on(message["look"], message["answers"])
+        else:
+            places = self.packs.remote_places(message["digest"], options.store_location)
+            cache = LocalCache(options.store_cache_directory or default_directory(), options.store_cache_bytes)
+            look, wants = mirror.look(places, message["columns"], cache)
+        return {"look": look, "wants": wants}, b""
 
     def _footers(self, frame: Frame) -> tuple[Message, bytes]:
         digest = frame.json["digest"]
@@ -104,7 +121,7 @@ class Requests:
             if "error" in item:
                 self.store.put_footer_error(digest, item["index"], item["error"])
             else:
-                self.store.put_footer_bytes(digest, item["index"], frame.raw(item))
+                self.packs.put_footer_bytes(digest, item["index"], frame.raw(item))
         return {}, b""
 
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
@@ -124,6 +141,7 @@ class Requests:
                 options.store_location,
                 predicate=scan.predicate,
                 max_stale=options.index_max_stale,
+                accepts=scan.tests_rows,
             )
             if verdict is None:
                 unknown.append(asked["files"])

@@ -9,14 +9,17 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, RtFilterError
+from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
 from rtfilter.index.spark_runner import SparkRunner
 from rtfilter.index.stats import stats_of
-from rtfilter.index.tables import is_path, listed_table, typed_table
+from rtfilter.index.tables import is_path, listed_table, root_of, typed_table
 from rtfilter.store.packindex import actions, log
 from rtfilter.store.packindex.build import BuildReport, LocalRunner, Runner, Tell, silent
 from rtfilter.store.packindex.listing import ListedTable, index_place
+from rtfilter.store.packindex.remote_table import RemoteSketching
 from rtfilter.store.packindex.snapshot import Definition, Snapshot
-from rtfilter.store.packindex.storage import LocalStorage
+from rtfilter.store.packindex.storage import IndexStorage
+from rtfilter.store.paths import absolute, is_remote
 from rtfilter.store.sketches.kinds import Sketch
 
 # Smaller tables are read by the driver before a Spark job would have its first result.
@@ -29,7 +32,7 @@ class Index:
     Objects are handles: every call looks at the index as it is on disk then.
     """
 
-    def __init__(self, spark: SparkSession | None, table: str, name: str, storage: LocalStorage) -> None:
+    def __init__(self, spark: SparkSession | None, table: str, name: str, storage: IndexStorage) -> None:
         self._spark, self._storage = spark, storage
         self.table, self.name = table, name
         self.last_build: BuildReport | None = None
@@ -61,12 +64,13 @@ class Index:
             raise IndexDefinitionError("an index needs a list of one sketch or more, such as [MinMax('a'), Bloom('b')].")
         if len(set(sketches)) != len(sketches):
             raise IndexDefinitionError(f"a sketch is there twice: {', '.join(map(repr, sketches))}.")
+        table = as_spark_reads(spark, table) if is_path(table) else table
         typed = typed_table(spark, table)
         place = _location(spark, location)
         definition = Definition(
             name, _lasting_name(table), typed.listed.root if place else None, tuple(sketches), typed.types_for(sketches)
         )
-        index = cls(spark, table, name, LocalStorage(index_place(place, typed.listed.root, name)))
+        index = cls(spark, table, name, storage_at(spark, index_place(place, typed.listed.root, name)))
         index.last_build = actions.create(index._storage, definition, typed.listed, index._runner(typed.listed), tell)
         return index
 
@@ -78,8 +82,8 @@ class Index:
             IndexDefinitionError: the table does not exist.
             IndexStateError: it has no index of that name.
         """
-        root = os.path.abspath(table) if is_path(table) and os.path.isdir(table) else listed_table(spark, table).root
-        storage = LocalStorage(index_place(_location(spark, location), root, name))
+        table = as_spark_reads(spark, table) if is_path(table) else table
+        storage = storage_at(spark, index_place(_location(spark, location), root_of(spark, table), name))
         if log.read_log(storage).latest is None:
             raise IndexStateError(f"the table {table!r} has no index {name!r} in {storage.place}; use create, or look at list.")
         return cls(spark, table, name, storage)
@@ -87,14 +91,14 @@ class Index:
     @classmethod
     def at(cls, spark: SparkSession | None, place: str) -> Index:
         """The index in a directory of a store. Raises IndexStateError."""
-        storage = LocalStorage(place)
+        storage = storage_at(spark, place)
         snapshot = log.read_log(storage).snapshot
         if snapshot is None:
             raise IndexStateError(f"there is no index in {place} that can be read.")
         table = snapshot.definition.table
         if snapshot.definition.root is None and is_path(table):
             # The table may have moved, and its index with it.
-            table = os.path.dirname(os.path.dirname(os.path.abspath(place)))
+            table = os.path.dirname(os.path.dirname(absolute(place)))
         return cls(spark, table, os.path.basename(place), storage)
 
     @property
@@ -165,9 +169,10 @@ class Index:
         return listed_table(self._spark, self.table)
 
     def _runner(self, table: ListedTable) -> Runner:
+        files = file_access(self._spark, table.root) if is_remote(table.root) else None
         if self._spark is None or table.bytes < SPARK_JOB_FROM_BYTES or not _is_classic(self._spark):
-            return LocalRunner()
-        return SparkRunner(self._spark)
+            return LocalRunner() if files is None else LocalRunner(sketch=RemoteSketching(files))
+        return SparkRunner(self._spark, files)
 
 
 def _is_classic(spark: SparkSession) -> bool:
@@ -179,9 +184,7 @@ def _is_classic(spark: SparkSession) -> bool:
 
 
 def _location(spark: SparkSession | None, location: str | None) -> str:
-    if location is not None:
-        return location
-    return "" if spark is None else str(spark.conf.get("rtfilter.store.location", "") or "")
+    return session_location(spark) if location is None else location
 
 
 def _lasting_name(table: str) -> str:

@@ -9,11 +9,13 @@ from pyspark.sql import SparkSession
 
 from rtfilter.errors import RtFilterError
 from rtfilter.index.api import Index
-from rtfilter.index.tables import is_path, listed_table
+from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
+from rtfilter.index.tables import is_path, listed_table, root_of
 from rtfilter.store.packindex import log
 from rtfilter.store.packindex.reader import STORE_FOLDER
+from rtfilter.store.packindex.remote import list_folder, proper_folders
 from rtfilter.store.packindex.shelf import index_folders, store_places
-from rtfilter.store.packindex.storage import LocalStorage
+from rtfilter.store.paths import is_remote
 
 
 def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]:
@@ -24,7 +26,7 @@ def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]
     Raises:
         IndexDefinitionError: the table does not exist.
     """
-    location = "" if spark is None else str(spark.conf.get("rtfilter.store.location", "") or "")
+    location = session_location(spark)
     if table is not None:
         return indexes_in(table, location, spark)
     found = [each for place in store_places((), location) for each in _in(spark, place)] if location else []
@@ -39,23 +41,31 @@ def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]
 
 def indexes_in(table: str, location: str = "", spark: SparkSession | None = None) -> list[Index]:
     """The indexes of one table: inside it, and in `location` if that is set. Raises IndexDefinitionError."""
-    root = os.path.abspath(table) if is_path(table) and os.path.isdir(table) else listed_table(spark, table).root
+    table = as_spark_reads(spark, table) if is_path(table) else table
+    root = root_of(spark, table)
     places = store_places((), location) if location else ()
-    found = [each for place in places for each in _in(spark, place) if _root_of(each) == root]
+    found = [each for place in places for each in _in(spark, place) if _root_of(spark, each) == root]
     return found + _in(spark, os.path.join(root, STORE_FOLDER), table)
 
 
 def _in(spark: SparkSession | None, place: str, table: str | None = None) -> list[Index]:
     found = []
-    for folder in index_folders(place):
-        if log.read_log(LocalStorage(folder)).snapshot is not None:
+    for folder in _index_folders(spark, place):
+        storage = storage_at(spark, folder)
+        if log.read_log(storage).snapshot is not None:
             index = Index.at(spark, folder)
-            found.append(index if table is None else Index(spark, table, index.name, LocalStorage(folder)))
+            found.append(index if table is None else Index(spark, table, index.name, storage))
     return found
 
 
-def _root_of(index: Index) -> str:
-    snapshot = log.read_log(LocalStorage(index.place)).snapshot
+def _index_folders(spark: SparkSession | None, place: str) -> list[str]:
+    if not is_remote(place):
+        return index_folders(place)
+    return proper_folders(list_folder(file_access(spark, place), place))
+
+
+def _root_of(spark: SparkSession | None, index: Index) -> str:
+    snapshot = log.read_log(storage_at(spark, index.place)).snapshot
     return "" if snapshot is None else snapshot.definition.root or ""
 
 

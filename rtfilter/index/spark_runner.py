@@ -16,7 +16,10 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import rtfilter
+from rtfilter.bridge.files import HadoopFiles
 from rtfilter.errors import IndexStorageError
+from rtfilter.index.remote_portions import requests_for
+from rtfilter.store.packindex.parts import sketch_record
 from rtfilter.store.packindex.sketching import Portion, PortionSketches, sketch_portion
 from rtfilter.store.packindex.snapshot import Definition
 
@@ -25,7 +28,7 @@ WAVE_BYTES = 256 << 20
 FIRST_WAVE_PORTIONS = 32
 TASKS_PER_CORE = 8
 _PYTHON_ERROR = re.compile(r"[A-Z]\w*Error: ")
-_SHIPPED = ("__init__.py", "errors.py", "version.py", "store")
+_SHIPPED = ("__init__.py", "errors.py", "folders.py", "version.py", "store")
 
 # Applications whose executors have our code already.
 _equipped: set[str] = set()
@@ -33,9 +36,13 @@ _equipped: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class SparkRunner:
-    """Runs portions as tasks, one job after another, so that the driver never holds more than a job's sketches."""
+    """Runs portions as tasks, one job after another, so that the driver never holds more than a job's sketches.
+
+    `files`: reaches a table that Python can't open; Spark's tasks read the bytes then.
+    """
 
     spark: SparkSession
+    files: HadoopFiles | None = None
 
     def run(self, portions: Sequence[Portion], definition: Definition) -> Iterator[PortionSketches]:
         """The sketches in order.
@@ -61,8 +68,11 @@ class SparkRunner:
         sketches, types = definition.sketches, dict(definition.types)
         context.setJobDescription(f"rtfilter index {definition.name}: {begin + 1} to {begin + len(portions)} of {total} portions")
         try:
-            tasks = context.parallelize(list(portions), len(portions))
             with _own_interpreter(context):
+                if self.files is not None:
+                    records = self.files.parts(requests_for(self.files, portions, definition.columns))
+                    return records.map(lambda record: sketch_record(record, sketches, types)).collect()
+                tasks = context.parallelize(list(portions), len(portions))
                 return tasks.map(lambda portion: sketch_portion(portion, sketches, types)).collect()
         except Exception as error:
             if type(error).__module__.split(".")[0] not in ("pyspark", "py4j"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from rtfilter.errors import IndexStorageError
@@ -11,11 +10,11 @@ from rtfilter.store.packindex.catalog import load_catalog
 from rtfilter.store.packindex.listing import ListedTable
 from rtfilter.store.packindex.reader import table_root
 from rtfilter.store.packindex.snapshot import Snapshot
-from rtfilter.store.packindex.storage import DATA, LocalStorage
+from rtfilter.store.packindex.storage import DATA, IndexStorage
 from rtfilter.store.sketches.kinds import sketch_to_dict
 
 
-def stats_of(storage: LocalStorage, name: str, table_name: str, table: ListedTable | None) -> dict[str, Any]:
+def stats_of(storage: IndexStorage, name: str, table_name: str, table: ListedTable | None) -> dict[str, Any]:
     """The stats of an index as JSON; sizes in bytes. `table` None: it can't be listed now, so nothing is said of coverage.
 
     Raises:
@@ -34,16 +33,14 @@ def stats_of(storage: LocalStorage, name: str, table_name: str, table: ListedTab
     return said
 
 
-def _sizes(storage: LocalStorage, snapshot: Snapshot) -> dict[str, Any]:
+def _sizes(storage: IndexStorage, snapshot: Snapshot) -> dict[str, Any]:
     sizes = actions.bytes_by_sketch(snapshot)
     needed = {file.name for file in snapshot.data_files}
     return {
         "segments": len(snapshot.segments),
         "packs": snapshot.packs,
         "bytes": sum(file.bytes for file in actions.files_of(snapshot)),
-        "bytes_to_vacuum": sum(
-            os.path.getsize(os.path.join(storage.place, name)) for name in storage.names(DATA) if name not in needed
-        ),
+        "bytes_to_vacuum": sum(size for name, size in storage.sizes(DATA).items() if name not in needed),
         "sketches": [
             {**sketch_to_dict(sketch), "type": snapshot.definition.types[sketch.column], "bytes": sizes.get(number, 0)}
             for number, sketch in enumerate(snapshot.definition.sketches)
@@ -51,7 +48,7 @@ def _sizes(storage: LocalStorage, snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _coverage(storage: LocalStorage, snapshot: Snapshot, table: ListedTable | None) -> dict[str, Any]:
+def _coverage(storage: IndexStorage, snapshot: Snapshot, table: ListedTable | None) -> dict[str, Any]:
     if table is None:
         return {}
     try:

@@ -11,13 +11,14 @@ import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rtfilter.errors import IndexDefinitionError, IndexStorageError, did_you_mean
+from rtfilter.errors import IndexDefinitionError, did_you_mean
 from rtfilter.index.arrow_types import spark_type_of
+from rtfilter.index.places import file_access
 from rtfilter.store.packindex.listing import ListedTable, list_directory, table_files
-from rtfilter.store.paths import local_path
+from rtfilter.store.packindex.remote import qualified
+from rtfilter.store.packindex.remote_table import list_remote_table, remote_table_files
+from rtfilter.store.paths import is_remote, local_path
 from rtfilter.store.sketches.kinds import Sketch, check_type
-
-_FILE_SCHEME = "file:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,21 @@ def listed_table(spark: SparkSession | None, table: str) -> ListedTable:
         IndexStorageError: its files can't be opened by this machine's Python.
     """
     if is_path(table):
-        return list_directory(table)
+        return list_remote_table(file_access(spark, table), table) if is_remote(table) else list_directory(table)
     if spark is None:
         raise IndexDefinitionError(f"there is no file or directory {table!r}; a table of the catalog needs a Spark session.")
     return _catalog_table(spark, table)
+
+
+def root_of(spark: SparkSession | None, table: str) -> str:
+    """The root of a table, which may be empty by now. Raises as `listed_table`."""
+    if is_path(table) and os.path.isdir(table):
+        return os.path.abspath(table)
+    if is_path(table) and is_remote(table):
+        found = file_access(spark, table).steps([{"op": "status", "path": table}])[0]
+        if found.get("directory"):
+            return str(found["path"]).rstrip("/")
+    return listed_table(spark, table).root
 
 
 def typed_table(spark: SparkSession | None, table: str) -> TypedTable:
@@ -71,9 +83,7 @@ def typed_table(spark: SparkSession | None, table: str) -> TypedTable:
     if spark is None:
         return TypedTable(listed, _types_of_file(listed))
     try:
-        schema = (
-            spark.read.parquet(listed.files[0].local if _is_one_file(listed) else table) if is_path(table) else spark.table(table)
-        ).schema
+        schema = (spark.read.parquet(_path_for_spark(listed)) if is_path(table) else spark.table(table)).schema
     except PySparkException as error:
         raise IndexDefinitionError(f"Spark can't read the table {table!r}: {_first_line(error)}") from error
     return TypedTable(listed, {field.name: field.dataType.simpleString() for field in schema.fields})
@@ -85,8 +95,11 @@ def partition_columns(table: ListedTable) -> set[str]:
     return {part.partition("=")[0] for folder in folders for part in folder.split(os.sep) if "=" in part}
 
 
-def _is_one_file(listed: ListedTable) -> bool:
-    return len(listed.files) == 1 and os.path.isfile(local_path(listed.name) or listed.name)
+def _path_for_spark(listed: ListedTable) -> str:
+    """The table's directory as the user wrote it; its file, where it was made of one."""
+    local = local_path(listed.name) or listed.name
+    is_file = local in (listed.files[0].local, listed.files[0].path) if is_remote(local) else os.path.isfile(local)
+    return listed.files[0].local if is_file else listed.name
 
 
 def _types_of_file(table: ListedTable) -> dict[str, str]:
@@ -100,27 +113,29 @@ def _types_of_file(table: ListedTable) -> dict[str, str]:
 def _catalog_table(spark: SparkSession, table: str) -> ListedTable:
     try:
         described = {row["col_name"]: row["data_type"] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()}
-        paths = [_local_of_uri(uri) for uri in spark.table(table).inputFiles()]
+        paths = sorted(_path_of_uri(uri) for uri in spark.table(table).inputFiles())
     except PySparkException as error:
         raise IndexDefinitionError(f"the table {table!r} can't be found: {_first_line(error)}") from error
     provider, location = str(described.get("Provider", "")), described.get("Location")
     if provider.lower() != "parquet" or location is None:
         what = provider or "a view or something else without files"
         raise IndexDefinitionError(f"the table {table!r} is {what}; indexes are made of Parquet tables.")
-    root = _local_of_uri(str(location))
-    files = tuple(table_files(sorted(paths)))
+    root = _path_of_uri(str(location))
+    if any(is_remote(path) for path in (root, *paths)):
+        access = file_access(spark, root)
+        root, files = qualified(access, root), tuple(remote_table_files(access, paths))
+    else:
+        files = tuple(table_files(paths))
     if not files:
         raise IndexDefinitionError(f"the table {table!r} has no files yet; write it first, then index it.")
     return ListedTable(table, root.rstrip("/"), files)
 
 
-def _local_of_uri(uri: str) -> str:
-    local = local_path(unquote(uri)) if uri.startswith(_FILE_SCHEME) or uri.startswith("/") else None
-    if local is None:
-        raise IndexStorageError(
-            f"{uri} is on a filesystem that Python can't open; indexes are built of local and mounted directories only."
-        )
-    return local
+def _path_of_uri(uri: str) -> str:
+    """Spark encodes its files' names as URIs do: a local path, or Hadoop's text of another filesystem."""
+    text = unquote(uri)
+    # Where there is no host Hadoop's texts have one slash, URIs may have three.
+    return local_path(text) or text.replace(":///", ":/", 1)
 
 
 def _first_line(error: Exception) -> str:

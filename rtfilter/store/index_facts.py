@@ -10,7 +10,7 @@ from rtfilter.store.index_use import unusable_sentence
 from rtfilter.store.packindex.reader import STORE_FOLDER
 from rtfilter.store.packindex.shelf import IndexShelf, ShelvedIndex, store_places
 from rtfilter.store.packindex.snapshot import Drift
-from rtfilter.store.paths import local_path
+from rtfilter.store.paths import absolute
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ def facts_of_indexes(
 
     `location` is `rtfilter.store.location`. It may hold indexes of many tables; of one that can't be read nobody knows which.
     """
-    local = [path for root in roots if (path := local_path(root)) is not None]
+    own = [absolute(root) for root in roots]
     wanted = tuple(leaves)
-    found = shelf.shelved(store_places((), location) if location else [os.path.join(root, STORE_FOLDER) for root in local])
-    usable = [_facts(each, wanted, case_sensitive) for each in found if each.index is not None and each.index.root in local]
+    found = shelf.shelved(store_places((), location) if location else [os.path.join(root, STORE_FOLDER) for root in own])
+    usable = [_facts(each, wanted, case_sensitive) for each in found if each.index is not None and each.index.root in own]
     unusable = [_facts(each, wanted, case_sensitive) for each in found if each.index is None and not location]
     return (*usable, *unusable)
 

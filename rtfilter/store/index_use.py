@@ -14,6 +14,8 @@ INDEX_VERSION = "INDEX_VERSION"
 INDEX_DELETED = "INDEX_DELETED"
 # Being made, or left half made by a writer that died.
 INDEX_UNFINISHED = "INDEX_UNFINISHED"
+# On its way from a filesystem that only the bridge can open.
+INDEX_COMING = "INDEX_COMING"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +35,27 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class IndexUse:
-    """What an index has done for one scan. `packs_rejected`: beyond the footers. `reason`: INDEX_USED or why it was not used."""
+    """What an index has done for one scan. `packs_rejected`: beyond the footers. `refused`: the code of why it was not asked."""
 
     name: str
     coverage: Coverage
     packs_rejected: int
     problems: tuple[str, ...]
-    too_stale: bool = False
+    refused: str = ""
 
     @property
     def reason(self) -> str:
-        if self.too_stale:
-            return INDEX_STALE
+        if self.refused:
+            return self.refused
         return INDEX_CORRUPT if self.problems else INDEX_USED
 
     @property
     def detail(self) -> str:
         """A sentence for reports and why_not."""
         files, unknown = self.coverage.files, self.coverage.files_unknown
-        if self.too_stale:
+        if self.refused == INDEX_COMING:
+            return f"Index {self.name} is being copied from there; later queries use it."
+        if self.refused == INDEX_STALE:
             return (
                 f"Index {self.name} is not used: {self.coverage.stale_share:.0%} of the table ({unknown} of {files} files) is not "
                 "indexed as it is now, more than rtfilter.index.maxStale allows; refresh it."

@@ -15,13 +15,13 @@ import numpy as np
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.index_layouts import completed
-from rtfilter.store.index_use import Coverage, IndexUse
+from rtfilter.store.index_use import INDEX_COMING, INDEX_STALE, Coverage, IndexUse
 from rtfilter.store.packindex.catalog import Located
 from rtfilter.store.packindex.key_tests import test_of_filter
 from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places
 from rtfilter.store.packindex.trust import FileTrust
-from rtfilter.store.paths import local_path
+from rtfilter.store.paths import below, is_remote, local_path
 from rtfilter.store.sketches.arrays import Bools, Int64s
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
@@ -39,11 +39,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StoreVerdict:
-    """The packs of a scan: under each filter (`packs`), and under its static predicate (`static`, None without one)."""
+    """The packs of a scan: under each filter (`packs`), and under its static predicate (`static`, None without one).
+
+    `sure`: for each filter the packs of which every row passes, by what indexes say of the form that packs were judged by.
+    """
 
     packs: Verdict
     static: Outcome | None
     uses: tuple[IndexUse, ...]
+    sure: tuple[Bools, ...] = ()
 
     @property
     def static_keep(self) -> Bools | None:
@@ -91,6 +95,21 @@ class PackStore:
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
 
+    def put_footer_bytes(self, digest: str, index: int, tail: bytes) -> None:
+        """A footer from the bridge, as FooterStore.put_footer_bytes has it; what indexes say of the file counts from now on."""
+        self.footers.put_footer_bytes(digest, index, tail)
+        with self._lock:
+            listed = self._lists.get(digest)
+        if listed is not None and 0 <= index < len(listed.files):
+            self._trust.tell(listed.files[index], tail)
+
+    def remote_places(self, digest: str, location: str) -> tuple[str, ...]:
+        """The directories for indexes of a list that only the bridge can open; none when the digest is not known."""
+        with self._lock:
+            listed = self._lists.get(digest)
+        places = () if listed is None else store_places((), location) if location else listed.places
+        return tuple(place for place in places if is_remote(place))
+
     def verdict(
         self,
         digest: str,
@@ -101,12 +120,14 @@ class PackStore:
         predicate: Mapping[str, Any] | None = None,
         index_s: float = DEFAULT_INDEX_S,
         max_stale: float = 1.0,
+        accepts: bool = False,
     ) -> StoreVerdict | None:
         """Which packs each filter keeps, by footers and by every index; None when the digest is not known.
 
         `location` is `rtfilter.store.location`; `predicate` a static predicate as sketches/predicates.py describes it; `index_s`
         the seconds that indexes may take: packs whose sketches are not read by then are kept. `max_stale`: the share of the
-        listed bytes that an index may not know as they are now; a staler one is not asked.
+        listed bytes that an index may not know as they are now; a staler one is not asked. `accepts`: packs that filters keep whole
+        are looked for too, which takes twice the time.
         """
         packs = self.footers.verdict(digest, filters, case_sensitive, wait_s)
         with self._lock:
@@ -118,7 +139,7 @@ class PackStore:
         deadline_s = time.monotonic() + index_s
         tree = None if predicate is None else parse_predicate(predicate)
         try:
-            return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s, max_stale)
+            return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s, max_stale, accepts)
         except Exception as error:  # whatever an index has in it, what the footers say still holds
             _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
             return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), ())
@@ -133,21 +154,26 @@ class PackStore:
         location: str,
         deadline_s: float,
         max_stale: float,
+        accepts: bool,
     ) -> StoreVerdict:
         asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
         columns = [*asked, *(() if tree is None else leaves_of(tree))]
-        indexes = self.shelf.indexes(store_places((), location) if location else listed.places)
+        places = store_places((), location) if location else listed.places
+        indexes = self.shelf.indexes(places)
         relevant = [index for index in indexes if any(index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)]
         packs = completed(packs, [self._located(index, listed) for index in relevant])
         found = [self._place(index, listed, packs) for index in relevant]
         placed = [each for each in found if each.coverage.stale_share <= max_stale]
-        judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s)
-        keep = tuple(kept & ~judge(leaf).reject for kept, leaf in zip(packs.keep, asked, strict=True))
+        judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts)
+        found_out = [judge(leaf) for leaf in asked]
+        keep = tuple(kept & ~each.reject for kept, each in zip(packs.keep, found_out, strict=True))
         exactly = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts=True)
         static = None if tree is None else judge_predicate(tree, exactly, packs.packs_total)
         keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S)
-        uses = tuple(_use(each, packs, keep, static, each not in placed) for each in found if _is_of_table(each, listed))
-        return StoreVerdict(replace(packs, keep=keep), static, uses)
+        concerned = [each for each in found if _is_of_table(each, listed)]
+        uses = tuple(_use(each, packs, keep, static, max_stale) for each in concerned)
+        uses += tuple(_coming(place, listed.files) for place in places if self.shelf.mirror.is_coming(place))
+        return StoreVerdict(replace(packs, keep=keep), static, uses, tuple(each.accept for each in found_out))
 
     def _located(self, index: PackIndex, listed: _Listed) -> Located:
         """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms."""
@@ -208,7 +234,9 @@ class PackStore:
         """Whether a file has the digest that every index which knows it has written down."""
         local = local_path(file.path)
         found = [known.digest for each in placed if (known := each.index.catalog().find(file)) is not None]
-        return local is not None and all(self._trust.is_unchanged(local, digest) for digest in found)
+        if local is None:
+            return all(self._trust.was_told(file, digest) for digest in found)
+        return all(self._trust.is_unchanged(local, digest) for digest in found)
 
 
 def _packs_of(counts: Any, files: Bools) -> Int64s:
@@ -218,8 +246,8 @@ def _packs_of(counts: Any, files: Bools) -> Int64s:
 
 def _is_of_table(placed: _Placed, listed: _Listed) -> bool:
     """Whether an index has to do with these files; one location may hold indexes of many tables."""
-    below = placed.index.root.rstrip("/") + "/"
-    return any((local_path(file.path) or "").startswith(below) for file in (listed.files[0], listed.files[-1]))
+    root = placed.index.root.rstrip("/")
+    return any(below(file.path, root) is not None for file in (listed.files[0], listed.files[-1]))
 
 
 def _judge(
@@ -246,10 +274,16 @@ def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadl
     return outcome
 
 
-def _use(placed: _Placed, packs: Verdict, keep: tuple[Bools, ...], static: Outcome | None, too_stale: bool) -> IndexUse:
+def _coming(place: str, files: Sequence[FileIdentity]) -> IndexUse:
+    total = sum(file.size_bytes for file in files)
+    return IndexUse(f"in {place}", Coverage(len(files), len(files), total, total), 0, (), INDEX_COMING)
+
+
+def _use(placed: _Placed, packs: Verdict, keep: tuple[Bools, ...], static: Outcome | None, max_stale: float) -> IndexUse:
     before, after = packs.keep_all_of(range(len(packs.keep))), np.ones(packs.packs_total, dtype=np.bool_)
     for each in (*keep, *(() if static is None else (~static.reject,))):
         after &= each
-    rejected = 0 if too_stale else int(np.count_nonzero((before & ~after)[placed.places]))
+    refused = INDEX_STALE if placed.coverage.stale_share > max_stale else ""
+    rejected = 0 if refused else int(np.count_nonzero((before & ~after)[placed.places]))
     problems = tuple(placed.index.problems.values())
-    return IndexUse(placed.index.snapshot.definition.name, placed.coverage, rejected, problems, too_stale)
+    return IndexUse(placed.index.snapshot.definition.name, placed.coverage, rejected, problems, refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
@@ -20,3 +21,27 @@ def local_path(hadoop_path: str) -> str | None:
         # `//host/path` names another machine, `///path` nobody but this one.
         path = path[2:]
     return path if path.startswith("/") and not path.startswith("//") else None
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path text names a filesystem that this process can't open."""
+    return _SCHEME.fullmatch(path) is not None and local_path(path) is None
+
+
+def scheme_of(path: str) -> str:
+    """The scheme of a path text, `file` where there is none."""
+    match = _SCHEME.fullmatch(path)
+    return "file" if match is None else match.group(1).lower()
+
+
+def absolute(path: str) -> str:
+    """A local path made absolute; Hadoop's text of another filesystem as it is, without a slash at its end."""
+    if is_remote(path):
+        return path.rstrip("/")
+    return os.path.abspath((local_path(path) if ":" in path else None) or path)
+
+
+def below(path: str, root: str) -> str | None:
+    """The rest of a path text below a root, which is a local path or the text of another filesystem; None outside it."""
+    text = path if is_remote(path) else local_path(path)
+    return text[len(root) + 1 :] if text is not None and text.startswith(root + "/") else None

@@ -120,7 +120,7 @@ def test_a_table_that_is_not_there_or_not_here_is_refused(tmp_path: Path) -> Non
         Index.create(None, str(tmp_path / "none"), [MinMax("a")], name="i")
     with pytest.raises(IndexDefinitionError, match="holds no table file"):
         Index.create(None, str(tmp_path), [MinMax("a")], name="i")
-    with pytest.raises(IndexStorageError, match="Python can't open"):
+    with pytest.raises(IndexStorageError, match="only Spark can open"):
         Index.create(None, "s3a://bucket/t", [MinMax("a")], name="i")
     with pytest.raises(IndexDefinitionError, match="needs a Spark session"):
         Index.create(None, "some_table", [MinMax("a")], name="i")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ def sortable(value: float) -> int:
     return int(sortable_doubles(np.array([value], dtype=np.float64))[0])
 
 
+# The default context rounds to 28 digits.
+EXACT = Context(prec=60)
 # What stands for a value in the domain of its type.
 KEY_OF: dict[str, Callable[[Any], Any]] = {
     "boolean": int,
@@ -52,8 +54,8 @@ KEY_OF: dict[str, Callable[[Any], Any]] = {
     "timestamp_ntz": lambda time: (time - EPOCH) // US,
     "float": lambda value: sortable(float(np.float32(value))),
     "double": sortable,
-    "decimal(9,2)": lambda value: int(value.scaleb(2)),
-    "decimal(30,4)": lambda value: (int(value.scaleb(4)) + 2**127).to_bytes(16, "big"),
+    "decimal(9,2)": lambda value: int(value.scaleb(2, EXACT)),
+    "decimal(30,4)": lambda value: (int(value.scaleb(4, EXACT)) + 2**127).to_bytes(16, "big"),
     "string": str.encode,
 }
 near = st.integers(-60, 60)

@@ -69,11 +69,15 @@ def test_an_unknown_option_that_is_near_to_none_names_them_all() -> None:
     assert all(key in str(refused.value) for key in BY_KEY)
 
 
+# What the texts of lists are read as.
+LISTS = {"rtfilter.kinds": KINDS, "rtfilter.store.schemes": ()}
+
+
 def test_defaults_read_back_as_the_declared_values() -> None:
     assert set(defaults()) == set(BY_KEY)
     for option in OPTIONS:
         value = parse_option(option.key, defaults()[option.key])
-        assert value == (KINDS if option.key == "rtfilter.kinds" else option.default)
+        assert value == LISTS.get(option.key, option.default)
 
 
 def test_an_empty_conf_gives_the_defaults_and_the_defaults_give_the_same() -> None:

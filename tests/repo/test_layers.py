@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SPARK = ("pyspark", "py4j")
 SUITES = ("tpch", "tpcds")
 DRIVER_SIDE = ("rtfilter.bridge", "rtfilter.session", "rtfilter.inspection", "rtfilter.index", "rtfilter.bench", "rtfilter.cli")
+BRIDGE_BUT_FILES = ("rtfilter.bridge.jvm", "rtfilter.bridge.jar", "rtfilter.bridge.java")
 # pyspark's handles on JVM objects. Whoever uses one knows Spark's internals, and that is the bridge's part.
 JVM_HANDLES = frozenset({"_jvm", "_jdf", "_jsparkSession", "_jsc", "_jconf", "_jwrapped", "_jc", "_jreader", "_gateway", "_sc"})
 
@@ -49,8 +50,11 @@ LAYERS = (
     Layer("rtfilter/host", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE)),
     # The bridge says what is there and does what it is told; who decides is on the other side of the pipe.
     Layer("rtfilter/bridge", forbidden=(*SUITES, "planner", "rtfilter.store", "rtfilter.bench"), may_touch_jvm=True),
-    # Indexes are built with Spark's public API, so that any session will do.
-    Layer("rtfilter/index", forbidden=(*SPARK[1:], *SUITES, "planner", "rtfilter.bridge", "rtfilter.session", "rtfilter.bench")),
+    # Indexes are built with Spark's public API, so that any session will do; only what Python can't open comes through the bridge.
+    Layer(
+        "rtfilter/index",
+        forbidden=(*SPARK[1:], *SUITES, "planner", *BRIDGE_BUT_FILES, "rtfilter.session", "rtfilter.bench"),
+    ),
     Layer("rtfilter", forbidden=(*SUITES, "py4j")),
     Layer("tpch", forbidden=("py4j", "planner")),
     Layer("tpcds", forbidden=("py4j", "planner")),
@@ -155,6 +159,7 @@ def test_a_wrong_direction_is_found(file: str, source: str) -> None:
         ("rtfilter/bridge/a.py", "from pyspark.sql import SparkSession\ndef f(spark):\n    return spark._jvm"),
         ("rtfilter/session.py", "from pyspark.sql import SparkSession\nfrom rtfilter.bridge import launch"),
         ("rtfilter/index/a.py", "from pyspark.sql import SparkSession\nfrom rtfilter.store import packindex"),
+        ("rtfilter/index/a.py", "from rtfilter.bridge.files import HadoopFiles"),
         ("rtfilter/bench/a.py", "from importlib.metadata import entry_points\nimport pyspark"),
         ("tpcds/imci_micro.py", "from rtfilter.bench import Suite"),
     ],

@@ -295,6 +295,23 @@ def test_a_file_replaced_after_planning_is_read_whole(spark: SparkSession, index
     assert plain == 2 and len(df.collect()) in (1, 2)
 
 
+def test_strings_padded_to_a_length_are_found(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("rtfilter.enabled", False)
+    spark.sql(f"create table padded (c char(6), v int) using parquet location '{tmp_path}/padded'")
+    try:
+        for number in range(4):
+            spark.sql(f"insert into padded select /*+ repartition(1) */ concat('k', id), id from range({number}, 40, 4)")
+        Index.create(None, str(tmp_path / "padded"), [ValueSet("c", 100), CMap("c")], name="i")
+        tests = ("= 'k7'", "= 'k7    '", "like 'k7%'", "in ('k7', 'k9')")
+        off = [spark.sql(f"select v from padded where c {test}").collect() for test in tests]
+        spark.conf.set("rtfilter.enabled", True)
+        on = [spark.sql(f"select v from padded where c {test}").collect() for test in tests]
+        assert on == off and [len(rows) for rows in on] == [1, 1, 1, 2]
+    finally:
+        spark.conf.set("rtfilter.enabled", False)
+        spark.sql("drop table padded")
+
+
 def test_a_frame_that_writes_has_its_source_cut_too(spark: SparkSession, indexed: Path, tmp_path: Path) -> None:
     spark.conf.set("rtfilter.enabled", True)
     spark.sql("select * from spread where n = 7003").write.parquet(str(tmp_path / "out"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -15,6 +15,7 @@ from rtfilter.store.packindex.segments import SegmentWriter
 from rtfilter.store.packindex.sketching import Portion, PortionSketches, TableFile, sketch_portion
 from rtfilter.store.packindex.snapshot import Definition, Segment
 from rtfilter.store.packindex.storage import IndexStorage
+from rtfilter.store.sketches.kinds import Sketch
 
 PORTION_BYTES = 128 << 20
 
@@ -42,18 +43,22 @@ class Runner(Protocol):
     def run(self, portions: Sequence[Portion], definition: Definition) -> Iterator[PortionSketches]: ...
 
 
+SketchPortion = Callable[[Portion, Sequence[Sketch], Mapping[str, str]], PortionSketches]
+
+
 @dataclass(frozen=True, slots=True)
 class LocalRunner:
-    """In threads of this process: for tables that a driver reads in seconds."""
+    """In threads of this process: for tables that a driver reads in seconds. `sketch`: how a portion is read."""
 
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    sketch: SketchPortion = sketch_portion
 
     def run(self, portions: Sequence[Portion], definition: Definition) -> Iterator[PortionSketches]:
         under_way: deque[Future[PortionSketches]] = deque()
         with ThreadPoolExecutor(self.threads, thread_name_prefix="sketches") as pool:
             try:
                 for portion in portions:
-                    under_way.append(pool.submit(sketch_portion, portion, definition.sketches, definition.types))
+                    under_way.append(pool.submit(self.sketch, portion, definition.sketches, definition.types))
                     # Results wait for their turn: not more of them than there are threads to make the next ones.
                     if len(under_way) > 2 * self.threads:
                         yield under_way.popleft().result()

@@ -14,8 +14,8 @@ from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.packindex.datafiles import open_data_file
 from rtfilter.store.packindex.segments import FILES_SCHEMA, PACKS_SCHEMA
 from rtfilter.store.packindex.snapshot import Snapshot
-from rtfilter.store.packindex.storage import IndexStorage
-from rtfilter.store.paths import local_path
+from rtfilter.store.packindex.storage import IndexFiles
+from rtfilter.store.paths import below, local_path
 from rtfilter.store.sketches.arrays import Bools, Int64s
 
 
@@ -77,13 +77,14 @@ class Catalog:
 
 def stored_path(path: str, root: str) -> str:
     """How an index writes a file's path: below the table's root without it, else as Hadoop's text."""
+    inside = below(path, root)
+    if inside is not None:
+        return inside
     local = local_path(path)
-    if local is not None and local.startswith(root + "/"):
-        return local[len(root) + 1 :]
     return path if local is None else f"file:{local}"
 
 
-def load_catalog(storage: IndexStorage, snapshot: Snapshot, root: str) -> Catalog:
+def load_catalog(storage: IndexFiles, snapshot: Snapshot, root: str) -> Catalog:
     """The files and packs of a snapshot.
 
     Raises:

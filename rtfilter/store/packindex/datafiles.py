@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.packindex.footer import parsed_footer, read_tail
 from rtfilter.store.packindex.snapshot import DataFile
-from rtfilter.store.packindex.storage import IndexStorage
+from rtfilter.store.packindex.storage import IndexFiles
 from rtfilter.store.sketches.arrays import Int64s
 from rtfilter.store.sketches.kinds import Sketch
 from rtfilter.store.sketches.rows import SketchRows, load_rows, sketch_schema
@@ -81,7 +81,7 @@ class OpenedFile:
         return pa.concat_tables(groups) if groups else self.parquet.schema_arrow.empty_table()
 
 
-def open_data_file(storage: IndexStorage, file: DataFile, schema: Any) -> OpenedFile:
+def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFile:
     """Opens a file of an index.
 
     Raises:
@@ -148,7 +148,7 @@ class SketchFile:
         return found
 
 
-def open_sketch_file(storage: IndexStorage, file: DataFile, sketch: Sketch, domain: str, loaded: LoadedBatches) -> SketchFile:
+def open_sketch_file(storage: IndexFiles, file: DataFile, sketch: Sketch, domain: str, loaded: LoadedBatches) -> SketchFile:
     """Opens the file of one sketch. Raises IndexStorageError."""
     return SketchFile(open_data_file(storage, file, sketch_schema(sketch, domain)), sketch, domain, loaded)
 

@@ -10,12 +10,12 @@ from rtfilter.errors import IndexDefinitionError, IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.packindex.reader import STORE_FOLDER
 from rtfilter.store.packindex.sketching import TableFile
-from rtfilter.store.paths import local_path
+from rtfilter.store.paths import absolute, local_path
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTable:
-    """A table and its files now. `root`: its directory on this machine; `name`: what the user called it."""
+    """A table and its files now. `root`: its directory (Hadoop's text on other filesystems); `name`: as the user called it."""
 
     name: str
     root: str
@@ -35,9 +35,7 @@ def list_directory(path: str) -> ListedTable:
     """
     local = local_path(path) if ":" in path else os.path.abspath(path)
     if local is None:
-        raise IndexStorageError(
-            f"{path!r} is on a filesystem that Python can't open; indexes are built of local and mounted directories only."
-        )
+        raise IndexStorageError(f"{path!r} is on a filesystem that Python can't open; use a session made with rtfilter.configure.")
     if os.path.isfile(local):
         return ListedTable(path, os.path.dirname(local), tuple(table_files([local])))
     if not os.path.isdir(local):
@@ -83,12 +81,7 @@ def index_place(location: str, root: str, name: str) -> str:
         raise IndexDefinitionError(f"{name!r} can't be the name of an index: use letters, digits, '_', '-' and '.'.")
     if not location:
         return os.path.join(root, STORE_FOLDER, name)
-    local = local_path(location) if ":" in location else os.path.abspath(location)
-    if local is None:
-        raise IndexStorageError(
-            f"rtfilter.store.location is {location!r}, on a filesystem that Python can't open; use a local or mounted directory."
-        )
-    return os.path.join(local, name)
+    return f"{absolute(location)}/{name}"
 
 
 def _walk(folder: str) -> Iterable[str]:

@@ -10,13 +10,14 @@ import json
 import os
 import socket
 import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rtfilter.errors import IndexStateError, IndexStorageError
 from rtfilter.store.packindex.snapshot import Snapshot, snapshot_from_dict
-from rtfilter.store.packindex.storage import LOG, IndexStorage
+from rtfilter.store.packindex.storage import LOG, IndexFiles, IndexStorage
 
 FORMAT = 1
 ACTIVE, DELETED, DOES_NOT_EXIST = "ACTIVE", "DELETED", "DOES_NOT_EXIST"
@@ -85,7 +86,7 @@ class LogView:
         return None if self.stable is None else self.stable.snapshot
 
 
-def read_log(storage: IndexStorage) -> LogView:
+def read_log(storage: IndexFiles) -> LogView:
     """The end of an index's log; an entry that can't be read counts as an action that died.
 
     Raises:
@@ -100,7 +101,7 @@ def read_log(storage: IndexStorage) -> LogView:
     return LogView(latest, None)
 
 
-def _read_entry(storage: IndexStorage, name: str) -> LogEntry:
+def _read_entry(storage: IndexFiles, name: str) -> LogEntry:
     number = int(name.removeprefix(f"{LOG}/").removesuffix(".json"))
     try:
         content = json.loads(storage.read(name))
@@ -174,7 +175,9 @@ def cancel(storage: IndexStorage) -> LogView:
 
 
 def _append(storage: IndexStorage, number: int, state: str, snapshot: Snapshot | None) -> bool:
-    entry = {"format": FORMAT, "state": state, "at_s": round(time.time(), 3), "writer": _writer()}
+    # No two entries are equal, so that a writer knows its own again when the answer to its request got lost.
+    at_s, token = round(time.time(), 3), uuid.uuid4().hex
+    entry: dict[str, Any] = {"format": FORMAT, "state": state, "at_s": at_s, "writer": _writer(), "token": token}
     if snapshot is not None:
         entry["snapshot"] = snapshot.to_dict()
     return storage.create(f"{LOG}/{number:020d}.json", json.dumps(entry, separators=(",", ":")).encode())

@@ -16,7 +16,8 @@ from rtfilter.store.packindex.catalog import Catalog, load_catalog
 from rtfilter.store.packindex.datafiles import LoadedBatches, SketchFile, open_sketch_file
 from rtfilter.store.packindex.log import ACTIVE, LogView, read_log
 from rtfilter.store.packindex.snapshot import Snapshot, domain_of_column
-from rtfilter.store.packindex.storage import IndexStorage
+from rtfilter.store.packindex.storage import IndexFiles
+from rtfilter.store.paths import absolute
 from rtfilter.store.sketches.arrays import At, Int64s
 from rtfilter.store.sketches.asked import ValueTest
 from rtfilter.store.sketches.domain import can_stand_for
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 class PackIndex:
     """The verdicts of one snapshot. What can't be read is told once to `problems` and leaves packs open."""
 
-    def __init__(self, storage: IndexStorage, snapshot: Snapshot, number: int, loaded: LoadedBatches | None = None) -> None:
+    def __init__(self, storage: IndexFiles, snapshot: Snapshot, number: int, loaded: LoadedBatches | None = None) -> None:
         self.storage, self.snapshot, self.number = storage, snapshot, number
         self.problems: dict[str, str] = {}
         self._loaded = LoadedBatches() if loaded is None else loaded
@@ -150,10 +151,10 @@ def table_root(place: str, snapshot: Snapshot) -> str:
     """Where the table of an index in directory `place` is: what its log says, or around `_rtfilter`."""
     if snapshot.definition.root is not None:
         return snapshot.definition.root
-    return os.path.dirname(os.path.dirname(os.path.abspath(place)))
+    return os.path.dirname(os.path.dirname(absolute(place)))
 
 
-def open_index(storage: IndexStorage, loaded: LoadedBatches | None = None) -> PackIndex | None:
+def open_index(storage: IndexFiles, loaded: LoadedBatches | None = None) -> PackIndex | None:
     """The index in a place, None when there is none that readers may use.
 
     Raises:

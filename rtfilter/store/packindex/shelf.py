@@ -13,12 +13,13 @@ from rtfilter.errors import IndexStorageError
 from rtfilter.store.index_use import INDEX_CORRUPT, INDEX_DELETED, INDEX_UNFINISHED, INDEX_VERSION
 from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.log import ACTIVE, DELETED, OTHER_VERSION, UNREADABLE, LogView, read_log
+from rtfilter.store.packindex.mirror import Mirror
 from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex
+from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.packindex.storage import LOG, LocalStorage
-from rtfilter.store.paths import local_path
+from rtfilter.store.paths import absolute, is_remote, local_path
 
 MOST_OPEN = 64
-MOST_INDEXES_IN_A_PLACE = 100
 
 _log = logging.getLogger(__name__)
 
@@ -26,9 +27,8 @@ _log = logging.getLogger(__name__)
 def store_places(paths: Iterable[str], location: str) -> tuple[str, ...]:
     """The directories that may hold indexes of a table with these files (Hadoop's texts): `location`, or in its roots."""
     if location:
-        local = local_path(location) if ":" in location else os.path.abspath(location)
-        return () if local is None else (local,)
-    folders = {os.path.dirname(local) for path in paths if (local := local_path(path)) is not None}
+        return (absolute(location),)
+    folders = {os.path.dirname(local_path(path) or path) for path in paths}
     return tuple(sorted({os.path.join(_without_partitions(folder), STORE_FOLDER) for folder in folders}))
 
 
@@ -64,6 +64,7 @@ class IndexShelf:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded = LoadedBatches()
+        self.mirror = Mirror(self._loaded)
         self._open: OrderedDict[str, tuple[str, ShelvedIndex | None]] = OrderedDict()
         self.problems: dict[str, str] = {}
 
@@ -73,7 +74,12 @@ class IndexShelf:
 
     def shelved(self, places: Iterable[str]) -> list[ShelvedIndex]:
         """All indexes in these places, those that can't be used too."""
-        found = (self._shelved(folder) for place in places for folder in index_folders(place))
+        found: list[ShelvedIndex | None] = []
+        for place in places:
+            if is_remote(place):
+                found += [ShelvedIndex(os.path.basename(index.storage.place), index) for index in self.mirror.indexes(place)]
+            else:
+                found += [self._shelved(folder) for folder in index_folders(place)]
         return [each for each in found if each is not None]
 
     def _shelved(self, folder: str) -> ShelvedIndex | None:

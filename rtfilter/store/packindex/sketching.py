@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -22,7 +22,10 @@ _CALENDAR_TYPES = ("date", "timestamp", "timestamp_ntz")
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A file as it was listed: Hadoop path text, size in bytes, time in ms, and the path that this machine opens."""
+    """A file as it was listed: Hadoop path text, size in bytes, time in ms, and the path that this machine opens.
+
+    On a filesystem that Python can't open `local` is the Hadoop text once more.
+    """
 
     path: str
     size_bytes: int
@@ -59,15 +62,30 @@ def sketch_portion(portion: Portion, sketches: Sequence[Sketch], types: Mapping[
     file = portion.file
     try:
         with open(file.local, "rb") as opened:
-            _check_unchanged(opened.fileno(), file)
-            tail = read_tail(opened, file.size_bytes)
-            metadata = parsed_footer(tail)
-            found = _sketch_packs(_opened(opened, metadata), portion, sketches, types)
-            # Once more: a file overwritten in place while it was read has mixed packs.
-            _check_unchanged(opened.fileno(), file)
+            return sketch_opened(opened, lambda: _check_unchanged(opened.fileno(), file), portion, sketches, types)
     except Exception as error:  # pyarrow raises many kinds, and one bad file must not end the build
-        return PortionSketches(b"", (), (), (), 0, f"{type(error).__name__}: {error}")
-    starts, rows, batches, column_bytes = found
+        return unreadable(f"{type(error).__name__}: {error}")
+
+
+def unreadable(problem: str) -> PortionSketches:
+    """What is found in a file of which nothing can be known."""
+    return PortionSketches(b"", (), (), (), 0, problem)
+
+
+def sketch_opened(
+    opened: BinaryIO, check_unchanged: Callable[[], None], portion: Portion, sketches: Sequence[Sketch], types: Mapping[str, str]
+) -> PortionSketches:
+    """The same of a file that is open, wherever it is; `check_unchanged` raises when it is no longer the one that was listed.
+
+    Raises:
+        Exception: of many kinds, for a file that can't be read or understood.
+    """
+    check_unchanged()
+    tail = read_tail(opened, portion.file.size_bytes)
+    metadata = parsed_footer(tail)
+    starts, rows, batches, column_bytes = _sketch_packs(_opened(opened, metadata), portion, sketches, types)
+    # Once more: a file overwritten in place while it was read has mixed packs.
+    check_unchanged()
     return PortionSketches(footer_digest(tail), starts, rows, batches, len(tail) + column_bytes)
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -18,12 +18,12 @@ DATA = "data"
 LARGEST_LOG_ENTRY_BYTES = 64 << 20
 # The only names that an index has. Whatever else a log or a directory says is never opened.
 _NAME = re.compile(r"log/\d{20}\.json|data/[0-9a-f]{64}\.parquet")
-_SCRATCH = ".scratch-"
+SCRATCH = ".scratch-"
 _READ_BYTES = 1 << 20
 
 
-class IndexStorage(Protocol):
-    """The files of one index, by the names that docs/index-format.md gives them."""
+class IndexFiles(Protocol):
+    """The files of one index as readers need them, by the names that docs/index-format.md gives them."""
 
     @property
     def place(self) -> str:
@@ -38,12 +38,20 @@ class IndexStorage(Protocol):
         """A whole file of the log. Raises IndexStorageError."""
         ...
 
-    def create(self, name: str, content: bytes) -> bool:
-        """Makes a file with all of its content at once, unless it exists (False). Raises IndexStorageError."""
-        ...
-
     def local_file(self, name: str) -> str:
         """A path of this machine that has the file's content. Raises IndexStorageError."""
+        ...
+
+
+class IndexStorage(IndexFiles, Protocol):
+    """The files of one index, for writers."""
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """The names of a folder with the size of each file in bytes."""
+        ...
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Makes a file with all of its content at once, unless it exists (False). Raises IndexStorageError."""
         ...
 
     def scratch(self) -> str:
@@ -74,6 +82,16 @@ def checked_name(name: str) -> str:
     return name
 
 
+def content_name(sha256: str) -> str:
+    """The name of the data file whose content has this digest (64 hex digits)."""
+    return f"{DATA}/{sha256}.parquet"
+
+
+def proper_names(folder: str, found: Iterable[str]) -> list[str]:
+    """Of what is in a folder of an index, the files that have a name as an index gives it, in order."""
+    return sorted(name for each in found if _NAME.fullmatch(name := f"{folder}/{each}"))
+
+
 class LocalStorage:
     """An index in a directory of this machine or of a mounted filesystem.
 
@@ -94,7 +112,10 @@ class LocalStorage:
             return []
         except OSError as error:
             raise IndexStorageError(f"the index in {self._place} can't be listed: {error}.") from error
-        return sorted(name for each in found if _NAME.fullmatch(name := f"{folder}/{each}"))
+        return proper_names(folder, found)
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        return {name: os.path.getsize(os.path.join(self._place, name)) for name in self.names(folder)}
 
     def read(self, name: str) -> bytes:
         path = self.local_file(name)
@@ -108,7 +129,7 @@ class LocalStorage:
         path = os.path.join(self._place, checked_name(name))
         with _told(f"can't write {path}"):
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            scratch = os.path.join(os.path.dirname(path), f"{_SCRATCH}{uuid.uuid4().hex}")
+            scratch = os.path.join(os.path.dirname(path), f"{SCRATCH}{uuid.uuid4().hex}")
             try:
                 _write_durably(scratch, content)
                 return _linked(scratch, path)
@@ -127,7 +148,7 @@ class LocalStorage:
         folder = os.path.join(self._place, DATA)
         with _told(f"can't write to {folder}"):
             os.makedirs(folder, exist_ok=True)
-        return os.path.join(folder, f"{_SCRATCH}{uuid.uuid4().hex}")
+        return os.path.join(folder, f"{SCRATCH}{uuid.uuid4().hex}")
 
     def publish(self, scratch: str) -> str:
         with _told(f"can't write {scratch}"):
@@ -136,7 +157,7 @@ class LocalStorage:
                 while part := file.read(_READ_BYTES):
                     digest.update(part)
                 os.fsync(file.fileno())
-            name = f"{DATA}/{digest.hexdigest()}.parquet"
+            name = content_name(digest.hexdigest())
             os.replace(scratch, os.path.join(self._place, name))
         return name
 
@@ -149,7 +170,7 @@ class LocalStorage:
         for folder in (LOG, DATA):
             path = os.path.join(self._place, folder)
             for each in os.listdir(path) if os.path.isdir(path) else ():
-                if each.startswith(_SCRATCH):
+                if each.startswith(SCRATCH):
                     _removed(os.path.join(path, each))
 
 

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from typing import TypeAlias
 
+from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.packindex.footer import footer_digest, read_tail
 
 MOST_KNOWN = 1_000_000
@@ -16,11 +17,26 @@ _Signature: TypeAlias = tuple[int, int, int, int, int]
 
 
 class FileTrust:
-    """Footer digests of local files; thread-safe."""
+    """Footer digests of files; thread-safe. Local ones are looked at again whenever their status has changed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, tuple[_Signature, bytes]] = OrderedDict()
+        self._told: OrderedDict[FileIdentity, bytes] = OrderedDict()
+
+    def tell(self, file: FileIdentity, tail: bytes) -> None:
+        """Takes in the tail of a file that this process can't open; identity and digest are all that there is to go by."""
+        digest = footer_digest(tail)
+        with self._lock:
+            self._told[file] = digest
+            self._told.move_to_end(file)
+            while len(self._told) > MOST_KNOWN:
+                self._told.popitem(last=False)
+
+    def was_told(self, file: FileIdentity, digest: bytes) -> bool:
+        """Whether the file had this digest when its tail was brought; false when it was not."""
+        with self._lock:
+            return self._told.get(file) == digest
 
     def is_unchanged(self, path: str, digest: bytes) -> bool:
         """Whether the file at a local path has this footer digest; false when it can't be read."""

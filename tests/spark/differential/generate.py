@@ -1,7 +1,11 @@
-"""From a seed to a case. Everything is drawn from `random.Random(seed)`, so a seed means the same case on every machine."""
+"""From a seed to a case. Everything is drawn from the seed, so that it means the same case on every machine.
+
+Tables cost more than queries: some seeds in a row share their tables.
+"""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from random import Random
 
@@ -9,6 +13,8 @@ from tests.spark.differential.cases import Block, Case, Filter, Hint, Item, Join
 from tests.spark.differential.entities import generate_tables
 from tests.spark.differential.values import BOUNDS, ODD_STRINGS, literal
 
+# Seeds 0 to 7 have the same tables, so have 8 to 15, and so on.
+QUERIES_PER_SET = 8
 # What a join key makes of columns of types that are not whole numbers.
 FORMS_OF_TYPE = {
     "date": ("next day",),
@@ -28,11 +34,17 @@ SUBQUERIES = {"in": 4, "exists": 3, "scalar": 2, "not in": 1, "not exists": 2}
 
 def generate(seed: int) -> Case:
     """The case of a seed."""
-    rng = Random(seed)
-    tables = generate_tables(rng)
+    tables = _tables(seed // QUERIES_PER_SET)
+    # As texts, for Random takes -1 and 1, or a set and a query of one number, for the same seed.
+    rng = Random(f"query {seed}")
     query = _QueryMaker(rng, tables).query()
     named = set(query.sources())
     return Case(seed, tuple(table for table in tables if table.name in named), query, _conf(rng))
+
+
+@functools.lru_cache(maxsize=4)
+def _tables(number: int) -> tuple[Table, ...]:
+    return generate_tables(Random(f"tables {number}"))
 
 
 def _conf(rng: Random) -> tuple[tuple[str, str], ...]:

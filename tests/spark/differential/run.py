@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
 import rtfilter
 from rtfilter.bridge import jvm
 from tests.spark.differential.cases import Case
+from tests.spark.differential.engines import Engines
 from tests.spark.differential.sql import DUCKDB, SPARK, render
-from tests.spark.differential.write import TableWriter
+from tests.spark.differential.time_limit import TimeLimit, TimeLimitError
 
 Rows = Counter[tuple[Any, ...]]
 # As much of a difference, and of an error, as somebody wants to read.
 SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 600
+# A query takes half a second; what takes this long on the busiest machine hangs.
+LONGEST_S = 90.0
 
 
 class InvalidCaseError(Exception):
@@ -43,6 +43,7 @@ class Outcome:
     gates: int = 0
     warnings: tuple[str, ...] = ()
     detail: str = ""
+    hangs: bool = False
 
     @property
     def agree(self) -> bool:
@@ -54,49 +55,76 @@ class Outcome:
 
 
 class Harness:
-    """Runs cases in one Spark session; each gets a folder below `folder` that is removed after it."""
+    """Runs cases in engines of its own; tables are files below `folder`.
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark = spark
-        self.folder = folder
-        self.duck = duckdb.connect()
-        self.duck.execute("set TimeZone = 'UTC'")
-        # The oracle does without runtime filters of its own: those of DuckDB 1.5 reach below an ORDER BY with LIMIT.
-        self.duck.execute("set disabled_optimizers = 'join_filter_pushdown'")
-        self.writer = TableWriter(spark, self.duck)
-        self.runs = 0
+    A case whose tables are those of the case before finds them there. One thread at a time may use a harness; several harnesses
+    of one application may run side by side.
+    """
+
+    def __init__(self, application: SparkSession, folder: Path, longest_s: float = LONGEST_S) -> None:
+        self._application = application
+        self._folder = folder
+        self.limit = TimeLimit(longest_s)
+        self._begun = 0
+        self._engines = self._begin()
+        self._doing = ""
+
+    def _begin(self) -> Engines:
+        self._begun += 1
+        return Engines(self._application, self._folder / f"engines{self._begun}")
+
+    def close(self) -> None:
+        """Ends its thread and removes its files."""
+        self.limit.close()
+        self._engines.close()
 
     def run(self, case: Case) -> Outcome:
-        """Writes the case's tables and runs its query three times.
+        """Writes those tables of the case that are not there yet and runs its query three times.
 
         Raises:
             InvalidCaseError: the tables can't be written, or the query fails in DuckDB or with the layer off.
         """
-        self.runs += 1
-        place = self.folder / f"case{self.runs}"
+        engines = self._engines
         try:
-            with self._conf(case):
-                return self._compare(case, place)
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+            return self.limit.call(lambda: self._compare(engines, case))
+        except TimeLimitError as e:
+            detail = f"{self._doing}: {e}\n{_threads_in_spark(engines.spark)}"
+            # Whatever still goes on there must not meet the next case.
+            self._engines = self._begin()
+            engines.spark.sparkContext.cancelJobGroup(self._group)
+            engines.duck.interrupt()
+            return Outcome(0, 0, 0, detail=detail, hangs=True)
 
-    def _compare(self, case: Case, place: Path) -> Outcome:
+    @property
+    def _group(self) -> str:
+        return f"harness {id(self)} {self._begun}"
+
+    def _compare(self, engines: Engines, case: Case) -> Outcome:
         sql = render(case, SPARK)
+        spark = engines.spark
+        spark.sparkContext.setJobGroup(self._group, f"seed {case.seed}")
         try:
+            self._doing = "writing the tables"
+            engines.configure(dict(case.conf))
             for table in case.tables:
-                self._show(case, place, table.name)
-            expected = _counted(self.duck.execute(render(case, DUCKDB)).fetchall())
-            off = self._collect(sql)
+                engines.show(table)
+            self._doing = "in DuckDB"
+            expected = _counted(engines.duck.execute(render(case, DUCKDB)).fetchall())
+            self._doing = "with the layer off"
+            off = _collected(spark.sql(sql))
         except Exception as e:
             raise InvalidCaseError(f"seed {case.seed}: {_cut(e)}\n{sql}") from e
-        self.spark.conf.set("rtfilter.enabled", True)
+        self._doing = "with the layer on"
+        spark.conf.set("rtfilter.enabled", True)
         try:
-            frame = self.spark.sql(sql)
+            frame = spark.sql(sql)
             on = _collected(frame)
         except Exception as e:
             return Outcome(0, 0, 0, detail=f"with the layer on the query fails: {_cut(e)}")
+        finally:
+            spark.conf.set("rtfilter.enabled", False)
         narrowed = [scan for scan in jvm.scan_metrics(frame) if scan["narrowed"]]
-        report = rtfilter.last_report(self.spark)
+        report = rtfilter.last_report(spark)
         return Outcome(
             packs_total=sum(scan["packs_total"] for scan in narrowed),
             packs_read=sum(scan["packs_read"] for scan in narrowed),
@@ -107,42 +135,12 @@ class Harness:
             detail=_difference("on", on, "off", off) or _difference("off", off, "DuckDB", expected),
         )
 
-    def _show(self, case: Case, place: Path, name: str) -> None:
-        """Writes a table and shows it to both engines.
 
-        DuckDB gets a table of its own: 1.5 fails with its own runtime filters on files of unlike columns (union_by_name).
-        """
-        table = next(table for table in case.tables if table.name == name)
-        self.writer.write(table, place / name)
-        schema = ", ".join(f"{column.name} {column.type}" for column in table.columns)
-        self.spark.read.schema(schema).parquet(str(place / name)).createOrReplaceTempView(name)
-        columns = ", ".join(f"cast({column.name} as {_duck_type(column.type)}) as {column.name}" for column in table.columns)
-        files = f"read_parquet('{place / name}/*.parquet', union_by_name=true)"
-        self.duck.execute(f"create or replace table {name} as select {columns} from {files}")
-
-    def _collect(self, sql: str) -> Rows:
-        self.spark.conf.set("rtfilter.enabled", False)
-        return _collected(self.spark.sql(sql))
-
-    @contextmanager
-    def _conf(self, case: Case) -> Iterator[None]:
-        before = {key: self.spark.conf.get(key, None) for key, _ in case.conf}
-        try:
-            for key, value in case.conf:
-                self.spark.conf.set(key, value)
-            yield
-        finally:
-            self.spark.conf.set("rtfilter.enabled", False)
-            for key, old in before.items():
-                if old is None:
-                    self.spark.conf.unset(key)
-                else:
-                    self.spark.conf.set(key, old)
-
-
-def _duck_type(type_: str) -> str:
-    """DuckDB's name of a column type. Both timestamps are one without a zone there: all sessions are in UTC."""
-    return "timestamp" if type_.startswith("timestamp") else type_
+def _threads_in_spark(spark: SparkSession) -> str:
+    """What the driver's threads that are at work on queries are doing."""
+    beans = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()  # type: ignore[union-attr]
+    texts = [str(thread) for thread in beans.dumpAllThreads(True, True)]
+    return "\n".join(text for text in texts if "spark.sql" in text)
 
 
 def _collected(frame: DataFrame) -> Rows:

@@ -24,7 +24,7 @@ FORMS = {
     "as double": "cast({} as double)",
     "day": "cast({} as date)",
     "opposite": "(not {})",
-    "doubled": "concat({}, {})",
+    "doubled": "({} || {})",
     "not null text": "coalesce({}, 'k00007')",
 }
 

@@ -6,10 +6,11 @@ import pytest
 
 from tests.spark.differential import cases as cases_module
 from tests.spark.differential.cases import Case
-from tests.spark.differential.generate import JOIN_KINDS, STRATEGIES, generate
+from tests.spark.differential.generate import JOIN_KINDS, QUERIES_PER_SET, STRATEGIES, generate
 from tests.spark.differential.sql import DUCKDB, FORMS, SPARK, render
 
-SEEDS = range(600)
+# One of each set: tables of their own.
+SEEDS = range(0, 600 * QUERIES_PER_SET, QUERIES_PER_SET)
 TYPES = (
     *("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz", "boolean", "float", "double", "string"),
     *("decimal(9,2)", "decimal(18,4)", "decimal(22,2)", "decimal(12,1)"),
@@ -24,6 +25,15 @@ def cases() -> list[Case]:
 
 def test_a_seed_is_always_the_same_case(cases: list[Case]) -> None:
     assert [generate(seed) for seed in SEEDS[:20]] == cases[:20]
+
+
+def test_the_seeds_of_a_set_share_their_tables_and_not_their_queries() -> None:
+    cases = [generate(seed) for seed in range(QUERIES_PER_SET, 3 * QUERIES_PER_SET)]
+    tables = [{table.name: table for table in case.tables} for case in cases]
+    first, second = tables[:QUERIES_PER_SET], tables[QUERIES_PER_SET:]
+    assert all(each[name] is others[name] for each in first for others in first for name in each.keys() & others.keys())
+    assert all(each[name] != others[name] for each in first for others in second for name in each.keys() & others.keys())
+    assert len({render(case, SPARK) for case in cases}) == len(cases)
 
 
 def test_a_case_prints_as_a_literal_of_itself(cases: list[Case]) -> None:

@@ -60,7 +60,5 @@ def application(tmp_path_factory: pytest.TempPathFactory, rule: Path) -> Iterato
     )
     spark = rtfilter.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
-    spark.conf.set("rtfilter.footers.waitMs", "20000")
     yield spark
     spark.stop()

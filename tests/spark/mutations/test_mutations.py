@@ -40,8 +40,10 @@ def _cases_with(needs: tuple[str, ...]) -> Iterator[Case]:
 
 
 @pytest.fixture(scope="module")
-def harness(application: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Harness:
-    return Harness(application, tmp_path_factory.mktemp("cases"))
+def harness(application: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
+    harness = Harness(application, tmp_path_factory.mktemp("cases"))
+    yield harness
+    harness.close()
 
 
 def test_with_whole_rules_nothing_is_found(harness: Harness, rule: Path) -> None:

@@ -1,10 +1,13 @@
 package org.apache.spark.sql.execution.rtfilter
 
+import com.fasterxml.jackson.databind.JsonNode
 import java.nio.{ByteBuffer, ByteOrder}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.util.SerializableConfiguration
 import scala.util.Try
 import scala.util.control.NonFatal
 
@@ -12,18 +15,23 @@ import scala.util.control.NonFatal
 object Footers extends Logging {
   private val WaitMs = 60000L
   private val BatchBytes = 32 << 20
+  // What one job brings gathers in the driver: footers have some 10 to 1,000 KB.
+  private val FilesPerJob = 512
   private val LargestFooter = 256 << 20
 
   /** In the background, from the moment a placeholder is set. */
-  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit = PlannerHost.background.execute(() =>
+  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit =
+    fetchAhead(layer, scan, RuntimeFilter.in(scan).filterNot(_.isStatic).flatMap(_.references.toSeq.map(_.name)).distinct)
+
+  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, columns: Seq[String]): Unit = PlannerHost.background.execute(() =>
     try {
-      val columns = RuntimeFilter.in(scan).filterNot(_.isStatic).flatMap(_.references.toSeq.map(_.name)).distinct
       val files = ScanFiles.of(scan)
       val known = layer.ask("files", Seq("digest" -> files.digest, "columns" -> columns), timeoutMs = Some(WaitMs)).json
-      if (!known.path("known").asBoolean(false)) fetch(layer, scan, files, columns)
+      val told = if (known.path("known").asBoolean(false)) known else fetch(layer, scan, files, columns)
+      if (told.path("indexes").asBoolean(false)) bringIndexes(layer, files, columns)
     } catch { case NonFatal(e) => logDebug(s"rtfilter: footers of ${Snapshot.tableName(scan)} were not fetched ahead", e) })
 
-  def fetch(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): Unit = {
+  def fetch(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): JsonNode = {
     val wanted = layer.ask("file_list", Seq("digest" -> files.digest, "columns" -> columns, "paths" -> files.paths.toSeq,
       "sizes" -> files.sizes.toSeq, "mtimes" -> files.mtimes.toSeq), timeoutMs = Some(WaitMs)).json
     val indices = Json.items(wanted, "read").map(_.asInt)
@@ -32,28 +40,54 @@ object Footers extends Logging {
       val conf = relation.sparkSession.sessionState.newHadoopConfWithOptions(relation.options)
       send(layer, files, indices, conf)
     }
+    wanted
+  }
+
+  /** Carries out what the host wants of indexes on filesystems that it can't open, until it wants nothing more. */
+  private def bringIndexes(layer: LayerSession, files: ScanFiles, columns: Seq[String]): Unit = {
+    val conf = HadoopFiles.confOf(layer.session)
+    var answer = layer.ask("index_files", Seq("digest" -> files.digest, "columns" -> columns), timeoutMs = Some(WaitMs)).json
+    while (answer.hasNonNull("look")) {
+      val done = Json.items(answer, "wants").par(8)(HadoopFiles.step(conf, _))
+      answer = layer.ask("index_files", Seq("look" -> answer.get("look"), "answers" -> done), timeoutMs = Some(WaitMs)).json
+    }
   }
 
   private def send(layer: LayerSession, files: ScanFiles, indices: Seq[Int], conf: Configuration): Unit = {
-    var batch = Vector.empty[(Int, Try[Array[Byte]])]
-    def size = batch.map(_._2.map(_.length).getOrElse(0)).sum
+    var batch = Vector.empty[Tail]
+    def size = batch.map(_.bytes.map(_.length).getOrElse(0)).sum
     def flush(): Unit = {
       var at = 0
       val items = batch.map {
-        case (i, scala.util.Success(bytes)) => val item = Json.obj("index" -> i, "at" -> at, "count" -> bytes.length); at += bytes.length; item
-        case (i, scala.util.Failure(e)) => Json.obj("index" -> i, "error" -> String.valueOf(e.getMessage))
+        case Tail(i, Right(bytes)) => val item = Json.obj("index" -> i, "at" -> at, "count" -> bytes.length); at += bytes.length; item
+        case Tail(i, Left(error)) => Json.obj("index" -> i, "error" -> error)
       }
-      layer.ask("footers", Seq("digest" -> files.digest, "items" -> items), batch.flatMap(_._2.toOption), Some(WaitMs))
+      layer.ask("footers", Seq("digest" -> files.digest, "items" -> items), batch.flatMap(_.bytes.toOption), Some(WaitMs))
       batch = Vector.empty
     }
+    val wanted = indices.map(i => (i, files.paths(i), files.sizes(i)))
+    val asJob = indices.size >= layer.number("rtfilter.footers.jobFromFiles", 1000L)
     // Remote reads wait for the network, not for a core.
-    indices.grouped(64).foreach { group =>
-      val read = group.par(16)(i => i -> Try(tail(new Path(files.paths(i)), files.sizes(i), conf)))
-      batch ++= read
+    wanted.grouped(if (asJob) FilesPerJob else 64).foreach { group =>
+      batch ++= (if (asJob) readInTasks(layer.session.sparkContext, group, conf) else group.par(16)(read(_, conf)))
       if (size > BatchBytes) flush()
     }
     if (batch.nonEmpty) flush()
   }
+
+  /** A job of its own, not of the query whose execution and job group this thread has (local properties checked on 4.3). */
+  private def readInTasks(sc: SparkContext, group: Seq[(Int, String, Long)], conf: Configuration): Seq[Tail] = {
+    val shared = new SerializableConfiguration(conf)
+    val before = sc.getLocalProperties
+    sc.setLocalProperties(new java.util.Properties)
+    try {
+      sc.setJobGroup("rtfilter footers", s"rtfilter: footers of ${group.size} files")
+      sc.parallelize(group, math.min(group.size, 4 * sc.defaultParallelism)).map(read(_, shared.value)).collect().toSeq
+    } finally sc.setLocalProperties(before)
+  }
+
+  private def read(file: (Int, String, Long), conf: Configuration): Tail =
+    Tail(file._1, Try(tail(new Path(file._2), file._3, conf)).toEither.left.map(e => String.valueOf(e.getMessage)))
 
   private implicit class InParallel[A](items: Seq[A]) {
     def par[B](threads: Int)(f: A => B): Seq[B] = {
@@ -76,3 +110,6 @@ object Footers extends Logging {
     } finally in.close()
   }
 }
+
+/** The raw end of file number `index` of a list, or why it can't be read. */
+final case class Tail(index: Int, bytes: Either[String, Array[Byte]])

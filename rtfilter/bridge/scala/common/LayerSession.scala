@@ -25,7 +25,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
     val message = Json.obj(Seq("op" -> op, "conf" -> own, "spark" -> Map("adaptive" -> conf.adaptiveExecutionEnabled,
       "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled,
       "cores" -> session.sparkContext.defaultParallelism)) ++ fields: _*)
-    val answer = host.ask(python, timeoutMs.getOrElse(this.timeoutMs(host, own)), message, body)
+    val answer = host.ask(python, timeoutMs.getOrElse(number("rtfilter.planner.timeoutMs", 2000L)), message, body)
     if (!answer.json.path("ok").asBoolean(false)) throw new Refused(answer.json.path("error").asText("the planner gave no reason"))
     answer
   }
@@ -35,8 +35,9 @@ final class LayerSession(val session: SparkSession) extends Logging {
   def python: String =
     conf.getConfString("rtfilter.python", session.sparkContext.getConf.get("spark.rtfilter.python", "python3"))
 
-  private def timeoutMs(host: PlannerHost, own: Map[String, String]): Long =
-    own.get("rtfilter.planner.timeoutMs").orElse(host.default("rtfilter.planner.timeoutMs")).flatMap(_.toLongOption).filter(_ > 0).getOrElse(2000L)
+  /** A whole number among the options; `otherwise` where neither the session nor the host knows one. */
+  def number(option: String, otherwise: Long): Long =
+    options.get(option).orElse(PlannerHost.of(session).default(option)).flatMap(_.toLongOption).filter(_ > 0).getOrElse(otherwise)
 
   def executionId: Option[Long] = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).map(_.toLong)
 

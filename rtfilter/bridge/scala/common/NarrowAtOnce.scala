@@ -4,6 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{ColumnarRule, FileSourceScanExec, SparkPlan}
+import scala.util.Try
 
 /**
  * Third hook, for plans in which adaptive execution has no part (there is no exchange in them, or it is off): what the query itself
@@ -18,7 +19,7 @@ class NarrowAtOnce(session: SparkSession) extends ColumnarRule {
 
   override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
     override def apply(plan: SparkPlan): SparkPlan =
-      if (!layer.enabled || NarrowAtOnce.isSeen(plan) || !StaticPredicates.concerns(layer, plan)) plan else fill(place(plan))
+      if (layer.enabled && !NarrowAtOnce.isSeen(plan) && Try(StaticPredicates.concerns(layer, plan)).getOrElse(false)) fill(place(plan)) else plan
   }
 }
 

@@ -31,8 +31,8 @@ object StaticPredicates {
 
   /** Cheap enough for every scan of every query: a look at a local directory at most. */
   private def concerns(layer: LayerSession, scan: FileSourceScanExec): Boolean =
-    !scan.isInstanceOf[NarrowedScan] && conditions(scan).nonEmpty && SparkVersion.readsPlainParquet(scan) &&
-      (layer.storeLocation.nonEmpty || places(scan).exists(hasStore(_, scan)))
+    !scan.isInstanceOf[NarrowedScan] && conditions(scan).nonEmpty &&
+      (layer.storeLocation.nonEmpty || places(scan).exists(hasStore(layer, _, scan))) && SparkVersion.readsPlainParquet(scan)
 
   /** Adds conditions and table roots to the snapshot's scans that an index may have something to say of. */
   def addTo(layer: LayerSession, node: NumberedNode, nodes: Seq[ObjectNode]): Unit = node.plan match {
@@ -41,6 +41,7 @@ object StaticPredicates {
       val columns = AttributeSet(scan.output.filterNot(c => metadata.contains(c) || scan.relation.partitionSchema.fieldNames.contains(c.name)))
       Json.put(nodes(node.id), "static", conditions(scan).map(c => Json.obj("text" -> toPrettySQL(c).take(200), "test" -> test(c, columns))))
       Json.put(nodes(node.id), "places", places(scan).map(_.toString))
+      if (!places(scan).forall(isLocal)) fetchAhead(layer, scan)
     case _: QueryStageExec =>
     case _ => node.children.foreach(addTo(layer, _, nodes))
   }
@@ -54,9 +55,14 @@ object StaticPredicates {
   private def withoutPartitions(path: Path): Path =
     if (path.getName.contains("=") && path.getParent != null) withoutPartitions(path.getParent) else path
 
-  private def hasStore(place: Path, scan: FileSourceScanExec): Boolean = {
-    val uri = place.toUri
-    if (uri.getScheme == null || uri.getScheme == "file") new File(uri.getPath, StoreFolder).isDirectory
+  private def isLocal(place: Path): Boolean = place.toUri.getScheme == null || place.toUri.getScheme == "file"
+
+  /** Index and footers from another machine are there for the next query. */
+  private def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit =
+    Footers.fetchAhead(layer, scan, conditions(scan).flatMap(_.references.map(_.name)).distinct)
+
+  private def hasStore(layer: LayerSession, place: Path, scan: FileSourceScanExec): Boolean =
+    if (isLocal(place)) new File(place.toUri.getPath, StoreFolder).isDirectory
     else {
       // A query does not wait for another machine: it is looked up meanwhile, for the next one.
       val (known, at) = remote.getOrDefault(place, (false, 0L))
@@ -64,12 +70,14 @@ object StaticPredicates {
         remote.put(place, (known, System.currentTimeMillis()))
         val conf = scan.relation.sparkSession.sessionState.newHadoopConfWithOptions(scan.relation.options)
         PlannerHost.background.execute(() =>
-          try remote.put(place, (place.getFileSystem(conf).exists(new Path(place, StoreFolder)), System.currentTimeMillis()))
+          try if (place.getFileSystem(conf).exists(new Path(place, StoreFolder))) {
+            remote.put(place, (true, System.currentTimeMillis()))
+            fetchAhead(layer, scan)
+          } else remote.put(place, (false, System.currentTimeMillis()))
           catch { case NonFatal(_) => })
       }
       known
     }
-  }
 
   private def test(e: Expression, columns: AttributeSet): ObjectNode = {
     def joined(op: String, parts: Expression*) = Json.obj("op" -> op, "args" -> parts.map(test(_, columns)))

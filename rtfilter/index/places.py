@@ -1,0 +1,66 @@
+"""Where indexes and tables are: opened by Python itself, or through the session's driver on every other filesystem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from rtfilter.bridge.files import HadoopFiles
+from rtfilter.errors import IndexStorageError, NotConfiguredError
+from rtfilter.options import option_for, parse_option
+from rtfilter.store.packindex.local_cache import LocalCache, default_directory
+from rtfilter.store.packindex.remote import qualified
+from rtfilter.store.packindex.remote_storage import RemoteStorage
+from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
+from rtfilter.store.paths import is_remote
+
+
+def storage_at(spark: SparkSession | None, place: str) -> IndexStorage:
+    """The storage of an index in a directory. Raises IndexStorageError, NotConfiguredError, OptionError."""
+    if not is_remote(place):
+        return LocalStorage(place)
+    access = file_access(spark, place)
+    directory = _option(spark, "rtfilter.store.cacheDirectory") or default_directory()
+    cache = LocalCache(directory, _option(spark, "rtfilter.store.cacheBytes"))
+    return RemoteStorage(place, access, cache, _option(spark, "rtfilter.store.schemes"))
+
+
+def file_access(spark: SparkSession | None, path: str) -> HadoopFiles:
+    """The files of a path that Python can't open.
+
+    Raises:
+        IndexStorageError: there is no session to reach them with.
+        NotConfiguredError: the session lacks the jar.
+    """
+    if spark is None:
+        raise IndexStorageError(
+            f"{path} is on a filesystem that only Spark can open: give a Spark session that was made with rtfilter.configure."
+        )
+    return HadoopFiles(spark)
+
+
+def as_spark_reads(spark: SparkSession | None, path: str) -> str:
+    """A path without a scheme as Hadoop's text, where the session's default filesystem (`fs.defaultFS`) is not the local one.
+
+    Raises:
+        IndexStorageError: the default filesystem can't be reached.
+    """
+    if spark is None or is_remote(path) or path.startswith("file:"):
+        return path
+    try:
+        files = HadoopFiles(spark)
+    except NotConfiguredError:
+        return path
+    text = qualified(files, path)
+    return text if is_remote(text) else path
+
+
+def session_location(spark: SparkSession | None) -> str:
+    """`rtfilter.store.location` of a session, empty when it has none."""
+    return "" if spark is None else str(spark.conf.get("rtfilter.store.location", "") or "")
+
+
+def _option(spark: SparkSession | None, key: str) -> Any:
+    default = option_for(key).default_text
+    return parse_option(key, default if spark is None else spark.conf.get(key, default) or default)

@@ -1,0 +1,76 @@
+"""A Spark application that knows three more filesystems: local files under other schemes, slow and failing on demand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import rtfilter
+from rtfilter.bridge.jar import find_spark
+from rtfilter.bridge.java import find_java
+
+SOURCE = Path(__file__).with_name("SlowFileSystem.scala")
+SCHEMES = {"slow": "SlowFileSystem", "plain": "PlainFileSystem", "cond": "ConditionalFileSystem"}
+
+
+@pytest.fixture(scope="session")
+def file_system_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("classes")
+    jars = find_spark().home / "jars" / "*"
+    command = [str(find_java().launcher), "-cp", str(jars), "scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(folder)]
+    subprocess.run([*command, str(SOURCE)], check=True, timeout=240)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory, file_system_classes: Path) -> Iterator[SparkSession]:
+    scratch = tmp_path_factory.mktemp("spark")
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("rtfilter file systems")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
+        .config("spark.driver.extraClassPath", str(file_system_classes))
+    )
+    for scheme, name in SCHEMES.items():
+        builder = builder.config(f"spark.hadoop.fs.{scheme}.impl", f"rtfilter.test.{name}")
+    spark = rtfilter.configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture
+def spark(session: SparkSession, data: Path, tmp_path: Path) -> Iterator[SparkSession]:
+    own = session.newSession()
+    own.conf.set("rtfilter.planner.timeoutMs", "30000")
+    own.conf.set("rtfilter.footers.waitMs", "20000")
+    own.conf.set("rtfilter.store.schemes", "slow")
+    own.conf.set("rtfilter.store.cacheDirectory", str(tmp_path / "cache"))
+    own.read.parquet(str(data / "dim")).createOrReplaceTempView("dim")
+    yield own
+
+
+@pytest.fixture
+def faults(session: SparkSession) -> Iterator[Any]:
+    found = session._jvm.rtfilter.test.Faults  # type: ignore[union-attr]
+    found.clear()
+    yield found
+    found.clear()
+
+
+@pytest.fixture
+def spread(spark: SparkSession, data: Path, tmp_path: Path) -> Path:
+    """A table of its own for each test, visible as `spread` under the scheme slow."""
+    shutil.copytree(data / "fact", tmp_path / "spread", copy_function=os.link)
+    spark.read.parquet(f"slow:{tmp_path}/spread").createOrReplaceTempView("spread")
+    return tmp_path / "spread"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.observed import Traits
+
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
     """A filter to come: keys `keys` of node `join` will filter `columns` (expression ids) of node `scan`.
 
     `source` is the node that materialises the build side; with `gate` the stage of the scan has to wait for it. The filter is not
-    filled from more than `max_build_rows` rows.
+    filled from more than `max_build_rows` rows. `traits`: what a later query finds it by.
     """
 
     id: str
@@ -29,10 +31,11 @@ class Placeholder:
     max_build_rows: int
     ahead: str | None
     keep_nulls: bool
+    traits: Traits
 
     def to_dict(self) -> dict[str, object]:
-        """The form of the protocol."""
-        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
+        """The form of the protocol, without the traits: the host adds them with what it knows of the table's indexes."""
+        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name != "traits"}
         return {**fields, "keys": list(self.keys), "columns": list(self.columns), "kinds": ",".join(self.kinds)}
 
 
@@ -65,14 +68,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FilterPlan:
-    """The answer to a plan."""
+    """The answer to a plan; `warnings` are sentences about hints that mean nothing."""
 
     placeholders: tuple[Placeholder, ...]
     candidates: tuple[Candidate, ...]
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The form of the protocol."""
+        """The form of the protocol; `warnings` is absent where there are none."""
         return {
             "placeholders": [placeholder.to_dict() for placeholder in self.placeholders],
             "candidates": [candidate.to_dict() for candidate in self.candidates],
+            **({"warnings": list(self.warnings)} if self.warnings else {}),
         }

@@ -9,10 +9,11 @@ from dataclasses import replace
 from planner.answer import Candidate, FilterPlan, Placeholder
 from planner.cost import most_build_rows
 from planner.estimates import Estimates
+from planner.hints import hint_warnings, settings_for
 from planner.legality import join_type_name
 from planner.nodes import BROADCAST, NESTED_LOOP, SHUFFLED_HASH, SORT_MERGE, Exchange, Join, Plan, QueryStage, Scan
 from planner.place import keep_consistent, refuse_proposals
-from planner.propose import Entry, Proposal, propose_filters, target_id
+from planner.propose import Entry, Proposal, propose_filters, refuse_by_past, target_id, traits_of_proposal
 from planner.reasons import ADAPTIVE_OFF, COST_NEVER, PLANNED, Refusal
 from planner.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
 
@@ -36,18 +37,23 @@ def plan_filters(plan: Plan, settings: PlanSettings) -> FilterPlan:
     ones judged elsewhere in the plan, and nothing can be placed there.
     """
     estimates = Estimates(plan)
-    whole_query = _refuse_query(settings)
+    whole_query = _refuse_query(plan, settings)
     entries = [entry for join in _open_joins(plan) for entry in propose_filters(estimates, settings, join, whole_query)]
     judged = _with_tuples(estimates, settings, _judged(estimates, settings, entries))
     return _answer(plan, settings, judged)
 
 
-def _refuse_query(settings: PlanSettings) -> Refusal | None:
+def _refuse_query(plan: Plan, settings: PlanSettings) -> Refusal | None:
     if not settings.adaptive:
         return Refusal(ADAPTIVE_OFF, "spark.sql.adaptive.enabled is false: there is no moment at which a filter could be filled.")
-    if settings.cost == "never":
+    # With a hint somewhere each scan has its own answer.
+    if settings.cost == "never" and not any(scan.hints for scan in _scans(plan)):
         return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is built.")
     return None
+
+
+def _scans(plan: Plan) -> Iterator[Scan]:
+    return (node for node in plan.nodes if isinstance(node, Scan))
 
 
 def _open_joins(plan: Plan) -> Iterator[Join]:
@@ -83,17 +89,22 @@ def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence
 
     Each key alone may keep a row that no build row has in full. Only rows that have something ahead are tested for it.
     """
-    if not any(kind in settings.kinds for kind in TUPLE_KINDS):
-        return list(entries)
     together: dict[tuple[int, int], list[Entry]] = defaultdict(list)
     for entry in entries:
-        if entry.proposal is not None and entry.proposal.ahead is not None and not entry.proposal.keep_nulls:
-            together[entry.join, entry.proposal.scan].append(entry)
+        proposal = entry.proposal
+        if proposal is None or proposal.ahead is None or proposal.keep_nulls:
+            continue
+        if any(kind in _settings_of(estimates.plan, settings, proposal.scan).kinds for kind in TUPLE_KINDS):
+            together[entry.join, proposal.scan].append(entry)
     combined: dict[int, list[Entry]] = defaultdict(list)
     for (join, _), parts in together.items():
         distinct = _of_different_columns(parts)
         if len(distinct) > 1:
-            combined[join].append(_combined(distinct))
+            together_as_one = _combined(distinct)
+            if together_as_one.proposal is not None:
+                past = refuse_by_past(estimates.plan, settings, together_as_one.proposal)
+                together_as_one = together_as_one if past is None else replace(together_as_one, proposal=None, refusal=past)
+            combined[join].append(together_as_one)
     ordered: list[Entry] = []
     for number, entry in enumerate(entries):
         ordered.append(entry)
@@ -105,6 +116,12 @@ def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence
         entry if number not in refused else replace(entry, proposal=None, refusal=refused[number])
         for number, entry in enumerate(ordered)
     ]
+
+
+def _settings_of(plan: Plan, settings: PlanSettings, number: int) -> PlanSettings:
+    scan = plan.nodes[number]
+    assert isinstance(scan, Scan)
+    return settings_for(settings, scan.hints, scan.table)
 
 
 def _of_different_columns(parts: Sequence[Entry]) -> list[Entry]:
@@ -148,12 +165,15 @@ def _answer(plan: Plan, settings: PlanSettings, entries: Sequence[Entry]) -> Fil
             placeholder = _placeholder(plan, settings, entry.proposal, entry.build, len(placeholders))
             placeholders.append(placeholder)
         candidates.append(_candidate(plan, entry, placeholder))
-    return FilterPlan(tuple(placeholders), tuple(candidates))
+    hints = (hint for scan in _scans(plan) for hint in scan.hints)
+    warnings = hint_warnings(hints, (scan.table for scan in _scans(plan)))
+    return FilterPlan(tuple(placeholders), tuple(candidates), warnings)
 
 
 def _placeholder(plan: Plan, settings: PlanSettings, proposal: Proposal, label: str, number: int) -> Placeholder:
     scan = plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
+    own = settings_for(settings, scan.hints, scan.table)
     possible = KINDS if len(proposal.keys) == 1 else TUPLE_KINDS
     return Placeholder(
         id=f"{settings.decision}.{number}",
@@ -165,13 +185,14 @@ def _placeholder(plan: Plan, settings: PlanSettings, proposal: Proposal, label: 
         scan=proposal.scan,
         columns=tuple(column.column for column in proposal.columns),
         label=label,
-        kinds=tuple(kind for kind in possible if kind in settings.kinds),
+        kinds=tuple(kind for kind in possible if kind in own.kinds),
         max_keys=min(settings.max_keys, LARGEST_INT),
         bloom_fpp=settings.bloom_fpp,
         bloom_max_bytes=min(settings.bloom_max_bytes, LARGEST_INT),
-        max_build_rows=most_build_rows(scan, settings.always),
+        max_build_rows=most_build_rows(scan, own.always),
         ahead=proposal.ahead,
         keep_nulls=proposal.keep_nulls,
+        traits=traits_of_proposal(plan, proposal),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from planner.expressions import Alias, Attribute, Expression
+from planner.hints import TableHint
 
 LEFT = "left"
 RIGHT = "right"
@@ -63,7 +64,8 @@ class StaticCondition:
 class Scan(Node):
     """A file scan; `bytes` is Spark's size of the relation, `columns_total` the number of the table's data columns.
 
-    `filters` has a word for each conjunct that the scan itself has; `static` the conjuncts, where the table may have an index.
+    `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
+    `roots` where its files are, as Hadoop's texts; `static` has the conjuncts, where the table may have an index.
     """
 
     table: str
@@ -73,6 +75,8 @@ class Scan(Node):
     columns_total: int | None
     bytes: int | None
     filters: tuple[str, ...]
+    hints: tuple[TableHint, ...] = ()
+    roots: tuple[str, ...] = ()
     static: tuple[StaticCondition, ...] = ()
 
 

@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from planner.cost import may_wait_for
-from planner.estimates import Estimates, Reduction
-from planner.nodes import Scan
-from planner.propose import Proposal
+from planner.estimates import LEAST_SHARE, Estimates, Reduction
+from planner.hints import settings_for
+from planner.nodes import Plan, Scan
+from planner.observed import share_observed
+from planner.propose import Proposal, traits_of_proposal
 from planner.reasons import BUILD_NOT_SMALLER, GATE_OFF, SHARED_EXCHANGE, WOULD_WAIT_IN_A_CIRCLE, Refusal
 from planner.settings import PlanSettings
 from planner.shared import not_on_every_copy
@@ -34,7 +36,7 @@ def refuse_proposals(estimates: Estimates, settings: PlanSettings, proposals: Se
         if number in refused:
             continue
         if not proposal.gate:
-            _count_reduced(estimates, proposal, reduced)
+            _count_reduced(estimates, settings, proposal, reduced)
         elif not settings.gate_enabled:
             refused[number] = GATES_ARE_OFF
         else:
@@ -48,7 +50,7 @@ def refuse_proposals(estimates: Estimates, settings: PlanSettings, proposals: Se
                 refused[number] = refusal
                 continue
             waits.add(proposals[number].scan, source)
-            _count_reduced(estimates, proposals[number], reduced)
+            _count_reduced(estimates, settings, proposals[number], reduced)
     placed = {number: proposal for number, proposal in enumerate(proposals) if number not in refused}
     return {**refused, **dict.fromkeys(not_on_every_copy(plan, placed), NOT_EVERYWHERE)}
 
@@ -62,7 +64,8 @@ def _refuse_gate(estimates: Estimates, settings: PlanSettings, waits: Waits, pro
     scan = estimates.plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
     size = estimates.size_of(proposal.source)
-    if not settings.always and not may_wait_for(size, scan):
+    always = settings_for(settings, scan.hints, scan.table).always
+    if not always and not may_wait_for(size, scan):
         estimated = _text(None if size is None else size.bytes)
         return Refusal(
             BUILD_NOT_SMALLER,
@@ -75,13 +78,27 @@ def _text(size_bytes: float | None) -> str:
     return "an unknown number of bytes" if size_bytes is None else f"{size_bytes:,.0f} bytes"
 
 
-def _count_reduced(estimates: Estimates, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:
-    """Each join counts once for a scan, by however many keys. What came across an equality shows in that join's sizes."""
-    size = estimates.size_of(proposal.source)
-    if size is None or proposal.across or (proposal.join, proposal.scan) in reduced:
+def _count_reduced(estimates: Estimates, settings: PlanSettings, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:
+    """Each join counts once for a scan, by however many keys. What came across an equality shows in that join's sizes.
+
+    What the filter let through the last time says more than an estimate.
+    """
+    if proposal.across or (proposal.join, proposal.scan) in reduced:
         return
-    reduced.add((proposal.join, proposal.scan))
-    estimates.reduce(Reduction(proposal.scan, proposal.join, size.kept))
+    kept = _observed_share(estimates.plan, settings, proposal)
+    size = estimates.size_of(proposal.source)
+    if kept is None and size is not None:
+        kept = size.kept
+    if kept is not None:
+        reduced.add((proposal.join, proposal.scan))
+        estimates.reduce(Reduction(proposal.scan, proposal.join, max(kept, LEAST_SHARE)))
+
+
+def _observed_share(plan: Plan, settings: PlanSettings, proposal: Proposal) -> float | None:
+    if not settings.observed:
+        return None
+    traits = traits_of_proposal(plan, proposal)
+    return share_observed(settings.observed.get(traits.key), traits)
 
 
 def keep_consistent(estimates: Estimates, placed: Mapping[int, Proposal]) -> dict[int, Refusal]:

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from planner.estimates import Estimates
 from planner.expressions import Expression, OtherExpression, innermost
+from planner.hints import refuse_by_cost, settings_for
 from planner.labels import label_key
 from planner.legality import refuse_to_filter
 from planner.lineage import SHUFFLE, Branch, ProbeColumn, trace
-from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, other_side
+from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, Scan, other_side
+from planner.observed import Traits, refuse_lost
 from planner.reasons import DUPLICATE_KEY, MAY_RAISE, NOT_DETERMINISTIC, NULL_SAFE_PAIR, SOURCE_NOT_EXCHANGED, Refusal
 from planner.settings import PlanSettings
 from planner.stages import may_change_when_recomputed, source_of
+from planner.traits import traits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +144,20 @@ def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, ta
         if why is None and place in taken:
             why = Refusal(DUPLICATE_KEY, "The same pair of columns is a key of this join already.")
         taken.add(place)
+        why = why or _refuse_scan(direction, column)
         proposal = None if why is not None else _proposal(direction, key, branch, column)
+        if proposal is not None:
+            why = refuse_by_past(plan, direction.settings, proposal)
+            proposal = proposal if why is None else None
         target = target_id((column,))
         yield Entry(pair, target, join.id, (key,), build_label, probe_label(column), column.scan, proposal, why)
+
+
+def _refuse_scan(direction: _Direction, column: ProbeColumn) -> Refusal | None:
+    """Why a scan gets no filter, right as it would be."""
+    scan = direction.plan.nodes[column.scan]
+    assert isinstance(scan, Scan)
+    return refuse_by_cost(direction.settings, scan.hints, scan.table)
 
 
 def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:
@@ -171,6 +185,22 @@ def _proposal(direction: _Direction, key: int, branch: Branch, column: ProbeColu
         ahead=SHUFFLE if shuffled else branch.ahead,
         across=branch.across,
     )
+
+
+def traits_of_proposal(plan: Plan, proposal: Proposal) -> Traits:
+    """What a later query finds the filter by."""
+    build = (proposal.join, proposal.build_side, proposal.keys)
+    return traits_of(plan, build, proposal.source, proposal.scan, tuple(column.column for column in proposal.columns))
+
+
+def refuse_by_past(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Refusal | None:
+    """Why a filter is not tried again; only cost=auto forgoes one."""
+    scan = plan.nodes[proposal.scan]
+    assert isinstance(scan, Scan)
+    if not settings.observed or settings_for(settings, scan.hints, scan.table).cost != "auto":
+        return None
+    traits = traits_of_proposal(plan, proposal)
+    return refuse_lost(settings.observed.get(traits.key), traits)
 
 
 def probe_label(column: ProbeColumn) -> str:

@@ -11,6 +11,10 @@ APPLIED = "APPLIED"
 ADAPTIVE_OFF = "ADAPTIVE_OFF"
 COST_NEVER = "COST_NEVER"
 
+# What users say of a table, and what its filters did before.
+HINT_NEVER = "HINT_NEVER"
+LOST_TWICE = "LOST_TWICE"
+
 # The join.
 PRESERVED_SIDE = "PRESERVED_SIDE"
 ANTI_JOIN = "ANTI_JOIN"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planner.observed import Observation
 
 # The bridge reads counts as Java ints.
 LARGEST_INT = 2**31 - 1
@@ -15,7 +18,10 @@ TUPLE_KINDS = (SET, BLOOM)
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """`decision` starts every placeholder's id; the others are the options and Spark settings of their names."""
+    """`decision` starts every placeholder's id; the others are the options and Spark settings of their names.
+
+    `observed`: by the key of its traits, what a filter did in earlier queries.
+    """
 
     decision: str
     kinds: tuple[str, ...] = KINDS
@@ -26,6 +32,7 @@ class PlanSettings:
     gate_enabled: bool = True
     adaptive: bool = True
     field_id_read: bool = False
+    observed: Mapping[str, Observation] = field(default_factory=dict)
 
     @property
     def always(self) -> bool:

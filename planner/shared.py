@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from planner.expressions import Alias, Attribute, Expression, OtherExpression
+from planner.hints import directive_of
 from planner.nodes import Exchange, Join, Plan, Project, QueryStage, Scan
 from planner.propose import Proposal
 from planner.stages import is_started, unit_named
@@ -82,7 +83,7 @@ def form_of(plan: Plan, proposal: Proposal) -> Form:
         unit_named(source),
         tuple(_key_form(plan, below, proposal.source, keys[key]) for key in proposal.keys),
         tuple(positions.index(column.column) for column in proposal.columns),
-        (proposal.keep_nulls, proposal.gate, proposal.ahead),
+        (proposal.keep_nulls, proposal.gate, proposal.ahead, directive_of(scan.hints, scan.table)),
     )
 
 

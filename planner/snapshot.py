@@ -8,6 +8,7 @@ from typing import Any
 
 from planner.errors import SnapshotError
 from planner.expressions import Expression, parse_expression, parse_expressions
+from planner.hints import TableHint
 from planner.nodes import (
     BROADCAST,
     BROADCAST_EXCHANGE,
@@ -140,6 +141,8 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         columns_total=read_count(raw, "columns_total", where),
         bytes=read_count(raw, "bytes", where),
         filters=read_words(raw, "filters", where),
+        hints=parse_hints(raw, where),
+        roots=read_words(raw, "roots", where),
         static=_static(raw, where),
     )
 
@@ -150,6 +153,21 @@ def _static(raw: Raw, where: str) -> tuple[StaticCondition, ...]:
     return tuple(
         StaticCondition(read_field(each, "text", str, where), read_field(each, "test", dict, where))
         for each in read_list(raw, "static", where)
+    )
+
+
+def parse_hints(raw: Raw, where: str) -> tuple[TableHint, ...]:
+    """The RTFILTER hints of a scan, none where the field is absent.
+
+    Raises:
+        SnapshotError: a hint that is not as docs/protocol.md has it.
+    """
+    found = read_list(raw, "hints", where) if "hints" in raw else []
+    if not all(isinstance(hint, dict) for hint in found):
+        raise SnapshotError(f"{where} has {found!r:.80} as its hints, they must be objects")
+    return tuple(
+        TableHint(read_words(hint, "words", where), read_words(hint, "names", where), read_words(hint, "known", where))
+        for hint in found
     )
 
 

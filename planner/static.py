@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.answer import Candidate, FilterPlan
+from planner.answer import Candidate
+from planner.hints import refuse_by_cost
 from planner.nodes import Plan, Scan, StaticCondition
-from planner.reasons import COST_NEVER, FIELD_ID_READ, INDEX_LACKS_COLUMN, NOT_PLAIN_PARQUET, PLANNED, Refusal
+from planner.reasons import FIELD_ID_READ, INDEX_LACKS_COLUMN, NOT_PLAIN_PARQUET, PLANNED, Refusal
 from planner.settings import PlanSettings
 
 STATIC = "static"
@@ -110,8 +111,9 @@ def plan_statics(
 
 
 def _refusal(scan: Scan, settings: PlanSettings, indexes: Sequence[ScanIndex], asked_any: bool) -> Refusal | None:
-    if settings.cost == "never":
-        return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is built.")
+    forbidden = refuse_by_cost(settings, scan.hints, scan.table)
+    if forbidden is not None:
+        return forbidden
     if not scan.plain_parquet:
         return Refusal(NOT_PLAIN_PARQUET, f"{scan.table} is not read by Spark's own Parquet reader.")
     if settings.field_id_read:
@@ -153,8 +155,8 @@ def _candidate(scan: Scan, placeholder: StaticPlaceholder | None, outcome: Refus
     )
 
 
-def with_statics(answer: FilterPlan, statics: tuple[tuple[StaticPlaceholder, ...], tuple[Candidate, ...]]) -> dict[str, object]:
+def with_statics(answer: Mapping[str, Any], statics: tuple[tuple[StaticPlaceholder, ...], tuple[Candidate, ...]]) -> dict[str, Any]:
     """The whole answer to a plan in the form of the protocol; `statics` is left out where there are none."""
     placeholders, candidates = statics
-    said = FilterPlan(answer.placeholders, (*answer.candidates, *candidates)).to_dict()
+    said = {**answer, "candidates": [*answer["candidates"], *(each.to_dict() for each in candidates)]}
     return {**said, "statics": [each.to_dict() for each in placeholders]} if placeholders else said

@@ -38,6 +38,10 @@ class BenchError(RtFilterError):
     """Arguments or data of a benchmark that cannot be used."""
 
 
+class QueryLogError(RtFilterError):
+    """The file of `rtfilter.log.path` can't be written."""
+
+
 class ResultMismatchError(RtFilterError):
     """`rtfilter.verify` found that a query gives another result with the layer on."""
 

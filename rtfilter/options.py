@@ -117,6 +117,14 @@ OPTIONS: tuple[Option, ...] = (
         "auto drops a filled filter that does not pay; always keeps it; never builds none.",
         _one_of(COST_MODES),
     ),
+    Option(
+        "rtfilter.packs.enabled",
+        "boolean",
+        True,
+        "",
+        "Lets filters skip packs; without it they can only drop rows, above scans that read everything.",
+        _boolean,
+    ),
     Option("rtfilter.gate.enabled", "boolean", True, "", "Lets a probe side wait for a shuffled build side.", _boolean),
     Option(
         "rtfilter.set.maxKeys",
@@ -210,6 +218,22 @@ OPTIONS: tuple[Option, ...] = (
         _boolean,
     ),
     Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text),
+    Option(
+        "rtfilter.log.maxBytes",
+        "integer",
+        64 << 20,
+        "bytes",
+        "Size from which the log goes on in a new file; the one before is kept under the same name with .1 behind it.",
+        _whole_number(1),
+    ),
+    Option(
+        "rtfilter.feedback.enabled",
+        "boolean",
+        True,
+        "",
+        "Remembers what filters did; one that won nothing twice is not tried again until its tables or indexes change.",
+        _boolean,
+    ),
 )
 
 BY_KEY: Mapping[str, Option] = {option.key: option for option in OPTIONS}
@@ -262,6 +286,7 @@ class Options:
     enabled: bool
     kinds: tuple[str, ...]
     cost: str
+    packs_enabled: bool
     gate_enabled: bool
     set_max_keys: int
     bloom_fpp: float
@@ -278,6 +303,8 @@ class Options:
     footers_job_from_files: int
     verify: bool
     log_path: str
+    log_max_bytes: int
+    feedback_enabled: bool
 
     @classmethod
     def from_conf(cls, conf: Mapping[str, str]) -> Options:

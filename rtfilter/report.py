@@ -16,6 +16,7 @@ from rtfilter.report_plan import (
     WhyNot,
     latest_candidates,
     strategy_text,
+    warnings_of,
 )
 from rtfilter.report_table import Column, Table, number_text, share_text
 
@@ -51,7 +52,9 @@ class FilterReport:
     With `strategy` `static` it is no join: `build` is what the query itself asks of the scan, judged by the table's indexes.
     `decision` is `applied`, `skipped` or `failed`; `reason` an UPPER_SNAKE code and `detail` its sentence. Counts and times are
     None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured.
-    With `gate` the scan waited for the build side. `rows_tested`: rows were tested above the scan one by one, beside its packs.
+    With `gate` the scan waited for the build side. `rows_tested`: rows were tested above the scan one by one, beside its packs;
+    `rows_seen` and `rows_dropped` count them, and `passed_expected` is the share that the planner expected to pass, `passed_actual`
+    the one that did.
     """
 
     id: str
@@ -74,9 +77,16 @@ class FilterReport:
     gate: bool = False
     rows_tested: bool | None = None
     rows_dropped: int | None = None
+    rows_seen: int | None = None
+    passed_expected: float | None = None
+
+    @property
+    def passed_actual(self) -> float | None:
+        """Of the rows that were tested, the share that passed; None where none was."""
+        return 1.0 - self.rows_dropped / self.rows_seen if self.rows_seen and self.rows_dropped is not None else None
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "passed_actual": self.passed_actual}
 
     def cells(self) -> list[str]:
         """The row of this candidate under COLUMNS."""
@@ -122,7 +132,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and texts, ready for JSON."""
-        filters, scans = [asdict(item) for item in self.filters], [asdict(item) for item in self.scans]
+        filters, scans = [item.to_dict() for item in self.filters], [asdict(item) for item in self.scans]
         return {**asdict(self), "filters": filters, "scans": scans, "warnings": list(self.warnings)}
 
     def __str__(self) -> str:
@@ -152,14 +162,14 @@ def report_from_record(record: Json) -> Report:
     plan that never came to a fill counts as skipped.
     """
     decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
-    outcomes = _fill_outcomes(fills, _rows_dropped(record.get("row_filters") or ()))
+    outcomes = _fill_outcomes(fills, _row_counts(record.get("row_filters") or ()))
     filters = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
     execution = record.get("execution")
     return Report(
         query=str(record.get("description") or f"execution {'?' if execution is None else execution}"),
         filters=tuple(filters),
         scans=tuple(_scan_report(scan) for scan in record.get("scans") or ()),
-        warnings=tuple(dict.fromkeys([*map(str, record.get("warnings") or ()), *_errors(decisions), *_errors(fills)])),
+        warnings=tuple(dict.fromkeys([*warnings_of([record, *decisions]), *_errors(decisions), *_errors(fills)])),
         planning_ms=float(sum(decision.get("ms") or 0.0 for decision in decisions)),
         execution=execution,
         session=record.get("session"),
@@ -176,22 +186,23 @@ def _unassigned_error(decisions: list[Json], fills: list[Json]) -> str | None:
     return next(reversed(_errors(nameless)), None)
 
 
-def _rows_dropped(row_filters: Iterable[Json]) -> dict[str, int]:
-    """By placeholder id. A stage that was planned twice and ran once has counts in one of its copies only."""
-    dropped: dict[str, int] = {}
+def _row_counts(row_filters: Iterable[Json]) -> dict[str, dict[str, int]]:
+    """By placeholder id: rows tested and dropped. Of a stage that was planned twice and ran once one copy has counts."""
+    found: dict[str, dict[str, int]] = {}
     for counts in row_filters:
-        name = str(counts.get("filter"))
-        dropped[name] = max(dropped.get(name, 0), int(counts.get("rows_dropped") or 0))
-    return dropped
+        seen, dropped = int(counts.get("rows_tested") or 0), int(counts.get("rows_dropped") or 0)
+        before = found.get(str(counts.get("filter")), {"rows_seen": 0})
+        found[str(counts.get("filter"))] = before if before["rows_seen"] > seen else {"rows_seen": seen, "rows_dropped": dropped}
+    return found
 
 
-def _fill_outcomes(fills: list[Json], dropped: Mapping[str, int]) -> dict[str, Json]:
-    """By placeholder id: what the latest fill said; its time and error and the rows that the row test dropped are added."""
+def _fill_outcomes(fills: list[Json], rows: Mapping[str, Mapping[str, int]]) -> dict[str, Json]:
+    """By placeholder id: what the latest fill said; its time and error and what the row test counted are added."""
     return {
         str(item["id"]): {
             **item,
             "fill_ms": fill.get("ms"),
-            "rows_dropped": dropped.get(str(item["id"])),
+            **rows.get(str(item["id"]), {}),
             **_failure(fill.get("error")),
         }
         for fill in fills
@@ -241,7 +252,7 @@ def _unfilled(entry: FilterReport, error: str | None) -> FilterReport:
 
 def _entry(name: str, known: Json) -> FilterReport:
     texts = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
-    packs = ("packs_total", "packs_kept", "rows_total", "rows_kept", "rows_dropped")
+    packs = ("packs_total", "packs_kept", "rows_total", "rows_kept", "rows_dropped", "rows_seen", "passed_expected")
     numbers = ("keys", "build_rows", "fill_ms", *packs, "estimated_gain_ms")
     values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}
     values.update({key: known.get(key) for key in numbers})

@@ -47,6 +47,15 @@ def _errors(answers: Iterable[Json]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(answer["error"]) for answer in answers if answer.get("error")))
 
 
+def warnings_of(answers: Iterable[Json]) -> tuple[str, ...]:
+    """What the planner says about hints that mean nothing; each sentence once."""
+    return tuple(dict.fromkeys(str(text) for answer in answers for text in answer.get("warnings") or ()))
+
+
+def _notes(errors: Iterable[str], warnings: Iterable[str]) -> list[str]:
+    return [*(f"error: {error}" for error in errors), *(f"warning: {text}" for text in warnings)]
+
+
 @dataclass(frozen=True)
 class PlannedFilter:
     """A filter that would be built: `kinds` is what the planner chooses from once it knows the keys.
@@ -75,16 +84,18 @@ class Explanation:
 
     filters: tuple[PlannedFilter, ...]
     errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def from_answers(cls, answers: Iterable[Json]) -> Explanation:
         """Out of the planner's `plan` answers (docs/protocol.md)."""
         answers = list(answers)
         candidates = latest_candidates(answers).values()
-        return cls(tuple(_planned_filter(c) for c in candidates if c.get("decision") == PLANNED), _errors(answers))
+        planned = tuple(_planned_filter(candidate) for candidate in candidates if candidate.get("decision") == PLANNED)
+        return cls(planned, _errors(answers), warnings_of(answers))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"filters": [asdict(item) for item in self.filters], "errors": list(self.errors)}
+        return {"filters": [asdict(item) for item in self.filters], "errors": list(self.errors), "warnings": list(self.warnings)}
 
     def __str__(self) -> str:
         return self._table().text()
@@ -97,7 +108,7 @@ class Explanation:
             title=f"{len(self.filters)} filters planned",
             columns=[*map(Column, ("keys of", "filter", "join", "kinds")), Column("gain ms", numeric=True)],
             rows=[item.cells() for item in self.filters],
-            notes=[f"error: {error}" for error in self.errors],
+            notes=_notes(self.errors, self.warnings),
             empty="No filter is planned; rtfilter.why_not(df) gives the reason for every join key.",
         )
 
@@ -124,6 +135,7 @@ class WhyNot:
 
     keys: tuple[JoinKeyReason, ...]
     errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def from_answers(cls, answers: Iterable[Json]) -> WhyNot:
@@ -131,10 +143,10 @@ class WhyNot:
         answers = list(answers)
         names = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
         texts = [[str(candidate.get(name) or "") for name in names] for candidate in latest_candidates(answers).values()]
-        return cls(tuple(JoinKeyReason(*row) for row in texts), _errors(answers))
+        return cls(tuple(JoinKeyReason(*row) for row in texts), _errors(answers), warnings_of(answers))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"keys": [asdict(item) for item in self.keys], "errors": list(self.errors)}
+        return {"keys": [asdict(item) for item in self.keys], "errors": list(self.errors), "warnings": list(self.warnings)}
 
     def __str__(self) -> str:
         return self._table().text()
@@ -148,7 +160,7 @@ class WhyNot:
             title=f"{len(self.keys)} pairs of join keys, {without} of them without a filter",
             columns=[*map(Column, ("build", "probe", "join", "strategy", "filter", "reason", "because"))],
             rows=[list(astuple(item)) for item in self.keys],
-            notes=[f"error: {error}" for error in self.errors],
+            notes=_notes(self.errors, self.warnings),
             empty=NO_JOIN_KEY,
         )
 

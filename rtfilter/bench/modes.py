@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rtfilter.errors import BenchError, did_you_mean
 
-OFF, SPARK, RTFILTER, DUCKDB = "off", "spark", "rtfilter", "duckdb"
+OFF, SPARK, RTFILTER, RTFILTER_ROWS, DUCKDB = "off", "spark", "rtfilter", "rtfilter-rows", "duckdb"
 
 _BLOOM = "spark.sql.optimizer.runtime.bloomFilter."
 _PARTITIONS = "spark.sql.optimizer.dynamicPartitionPruning."
@@ -25,7 +25,10 @@ SPARK_CONF_BY_MODE: Mapping[str, Mapping[str, str]] = {
         f"{_PARTITIONS}useStats": "false",
         f"{_PARTITIONS}fallbackFilterRatio": "1.0",
     },
-    RTFILTER: {"rtfilter.enabled": "true"},
+    # Nothing is remembered, so that no run depends on the ones before it.
+    RTFILTER: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false"},
+    # Filters that skip no pack: what dropping rows alone is worth.
+    RTFILTER_ROWS: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false", "rtfilter.packs.enabled": "false"},
 }
 MODES = (*SPARK_CONF_BY_MODE, DUCKDB)
 MODE_KEYS = tuple(sorted({key for conf in SPARK_CONF_BY_MODE.values() for key in conf}))

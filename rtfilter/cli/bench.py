@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtfilter.cli.bench_compare import compare
+from rtfilter.cli.bench_matrix import matrix
 from rtfilter.cli.failure import EXIT_RESULTS_DIFFER
 from rtfilter.cli.output import json_option, print_json
 from rtfilter.errors import BenchError
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     default="off,rtfilter,duckdb",
     show_default=True,
     help="Comma-separated: off (Spark with its defaults), spark (its own bloom filters and dynamic partition pruning at "
-    "thresholds 0), rtfilter, duckdb (the same query in DuckDB, also the judge of the results).",
+    "thresholds 0), rtfilter, rtfilter-rows (without skipping packs), duckdb (the same query in DuckDB, also the judge of the "
+    "results).",
 )
 @click.option("--layout", help="Order of the rows in the files; the suite's default when left out.")
 @click.option("--pack-rows", type=click.IntRange(min=1), help="Rows of a pack (row group).  [default: the suite's, mostly 65536]")
@@ -80,6 +82,7 @@ def bench(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
 
 bench.add_command(compare)
+bench.add_command(matrix)
 
 
 @dataclass(frozen=True)

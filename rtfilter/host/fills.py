@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, share_passed
 from planner.decide_static import decide_static
+from planner.hints import directive_of
+from planner.snapshot import parse_hints
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import BodyWriter, Frame
 from rtfilter.host.statics import static_figures, with_static
@@ -24,13 +26,14 @@ Message = dict[str, Any]
 class FilledScan:
     """One scan of a request: its filters as asked, and for each the position of its pack verdict, None for a composite one.
 
-    `static`: what the query itself asks of the scan, as the request has it.
+    `cost`: what a hint says, None for the session's. `static`: what the query itself asks of the scan, as the request has it.
     """
 
     number: int
     filters: tuple[Message, ...]
     positions: tuple[int | None, ...]
     columns: tuple[ColumnFilter, ...]
+    cost: str | None = None
     static: Message | None = None
 
     @property
@@ -57,7 +60,8 @@ def parse_scan(frame: Frame, scan: Message) -> FilledScan:
         else:
             positions.append(len(columns))
             columns.append(ColumnFilter(asked["columns"][0], asked["types"][0], _key_filter(frame, asked)))
-    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns), scan.get("static"))
+    cost = directive_of(parse_hints(scan, "the filled scan"), str(scan.get("table"))).cost
+    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns), cost, scan.get("static"))
 
 
 def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
@@ -77,8 +81,13 @@ def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
     return RangesFilter(lows.astype(np.int64, copy=False), highs.astype(np.int64, copy=False), nulls)
 
 
-def answer_fill(scans: Sequence[tuple[FilledScan, StoreVerdict]], settings: DecideSettings) -> tuple[Message, bytes]:
-    """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running."""
+def answer_fill(
+    scans: Sequence[tuple[FilledScan, StoreVerdict]], settings: DecideSettings, packs_enabled: bool = True
+) -> tuple[Message, bytes]:
+    """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running.
+
+    Without `packs_enabled` no filter rejects a pack.
+    """
     body = BodyWriter()
     # Wide arrays first: all slices of the body stay aligned.
     starts = [body.add(found.packs.starts) for _, found in scans]
@@ -86,18 +95,23 @@ def answer_fill(scans: Sequence[tuple[FilledScan, StoreVerdict]], settings: Deci
     answers, filters = [], []
     for (scan, found), starts_part, counts_part in zip(scans, starts, counts, strict=True):
         verdict = found.packs
-        figures = [_figures(asked, position, found) for asked, position in zip(scan.filters, scan.positions, strict=True)]
-        decisions = decide_filters(figures, settings)
-        applied = _applied_to_packs(scan, decisions)
-        static = None if scan.static is None else decide_static(static_figures(scan.static["id"], found), settings.cost)
+        positions = scan.positions if packs_enabled else (None,) * len(scan.filters)
+        figures = [_figures(asked, position, found) for asked, position in zip(scan.filters, positions, strict=True)]
+        own = replace(settings, cost=scan.cost or settings.cost)
+        decisions = decide_filters(figures, own)
+        applied = _applied_to_packs(scan, decisions) if packs_enabled else []
+        static = None if scan.static is None else decide_static(static_figures(scan.static["id"], found), own.cost)
         keep = with_static(verdict.keep_all_of(applied), found, static)
         filters += [] if static is None else [static]
-        filters += [decisions[number].to_dict() for number in _most_selective_first(figures)]
+        filters += [
+            {**decisions[number].to_dict(), "passed_expected": share_passed(figures[number])}
+            for number in _most_selective_first(figures)
+        ]
         packs_kept = int(np.count_nonzero(keep))
         answers.append(
             {
                 "scan": scan.number,
-                "apply": packs_kept < verdict.packs_total or (bool(applied) and settings.cost == "always"),
+                "apply": packs_kept < verdict.packs_total or (bool(applied) and own.cost == "always"),
                 "counts": counts_part,
                 "starts": starts_part,
                 "keep": body.add(keep.astype(np.uint8)),

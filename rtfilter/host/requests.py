@@ -11,13 +11,19 @@ from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from planner.static import plan_statics, with_statics
 from rtfilter.errors import ProtocolError
+from rtfilter.feedback.store import FeedbackStore
+from rtfilter.folders import cache_directory
+from rtfilter.host.accounts import Accounts
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
+from rtfilter.host.past import plan_with_past
 from rtfilter.host.statics import indexes_of_scans
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, default_directory
 from rtfilter.version import __version__
+
+FEEDBACK_FILE = "feedback.json"
 
 
 @functools.lru_cache(maxsize=64)
@@ -41,6 +47,8 @@ class Requests:
     def __init__(self) -> None:
         self.packs = PackStore()
         self.store = self.packs.footers
+        self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
+        self._accounts = Accounts(self.feedback)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
             "plan": self._plan,
@@ -49,6 +57,7 @@ class Requests:
             "footers": self._footers,
             "index_files": self._index_files,
             "fill": self._fill,
+            "executed": self._executed,
         }
 
     def answer(self, frame: Frame) -> tuple[Message, bytes]:
@@ -57,6 +66,7 @@ class Requests:
         Raises:
             OptionError: the session's options are wrong.
             ProtocolError: an op that does not exist.
+            QueryLogError: the query log can't be written.
         """
         handler = self._handlers.get(str(frame.json.get("op")))
         if handler is None:
@@ -84,7 +94,10 @@ class Requests:
         )
         plan = parse_snapshot(frame.json["nodes"])
         indexes = indexes_of_scans(self.packs, plan, frame.json["nodes"], bool(spark.get("case_sensitive")), options.store_location)
-        return with_statics(plan_filters(plan, settings), plan_statics(plan, settings, indexes)), b""
+        statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
+        if not options.feedback_enabled:
+            return with_statics(plan_filters(plan, settings).to_dict(), statics), b""
+        return with_statics(plan_with_past(plan, settings, self.feedback, options.store_location), statics), b""
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]
@@ -124,6 +137,10 @@ class Requests:
                 self.packs.put_footer_bytes(digest, item["index"], frame.raw(item))
         return {}, b""
 
+    def _executed(self, frame: Frame) -> tuple[Message, bytes]:
+        self._accounts.add(frame.json["record"], options_of(frame))
+        return {}, b""
+
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         spark = frame.json.get("spark") or {}
@@ -149,4 +166,4 @@ class Requests:
                 verdicts.append((scan, verdict))
         if unknown:
             return {"unknown_digests": unknown}, b""
-        return answer_fill(verdicts, settings)
+        return answer_fill(verdicts, settings, options.packs_enabled)

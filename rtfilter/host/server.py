@@ -8,7 +8,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO
 
-from rtfilter.errors import OptionError
+from rtfilter.errors import OptionError, QueryLogError
 from rtfilter.host.frames import Frame, read_frame, write_frame
 from rtfilter.host.requests import Requests
 
@@ -44,6 +44,8 @@ def _answer(handlers: Requests, frame: Frame) -> tuple[dict[str, Any], bytes]:
         return {"id": number, "ok": True, **message}, body
     except OptionError as e:
         return {"id": number, "ok": False, "kind": "option", "error": str(e)}, b""
+    except QueryLogError as e:
+        return {"id": number, "ok": False, "kind": "log", "error": str(e)}, b""
     except Exception as e:
         traceback.print_exc(file=sys.stderr)
         return {"id": number, "ok": False, "kind": "internal", "error": f"the planner failed: {type(e).__name__}: {e}."}, b""

@@ -20,6 +20,9 @@ GOOD_VALUES = [
     ("rtfilter.planner.timeoutMs", "1", 1),
     ("rtfilter.store.location", "s3a://bucket/indexes", "s3a://bucket/indexes"),
     ("rtfilter.log.path", "", ""),
+    ("rtfilter.packs.enabled", "false", False),
+    ("rtfilter.log.maxBytes", "1000", 1000),
+    ("rtfilter.feedback.enabled", "false", False),
 ]
 BAD_VALUES = [
     ("rtfilter.enabled", "yes", "true or false"),

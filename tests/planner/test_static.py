@@ -34,7 +34,7 @@ def planned(root: Raw, *indexes: ScanIndex, **settings: Any) -> dict[str, Any]:
     """The placeholders' predicates and the candidate's reason."""
     plan = parse_snapshot(nodes_of(root))
     statics = plan_statics(plan, PlanSettings("d1", **settings), {0: indexes})
-    answer: dict[str, Any] = with_statics(FilterPlan((), ()), statics)
+    answer: dict[str, Any] = with_statics(FilterPlan((), ()).to_dict(), statics)
     return {
         "asked": [test for each in answer.get("statics", []) for test in each["predicate"]["args"]],
         "columns": [each["columns"] for each in answer.get("statics", [])],
@@ -78,6 +78,7 @@ def test_is_not_null_is_left_out_beside_a_comparison_and_asked_alone() -> None:
     [
         (table(condition(eq("b"))), USABLE, {}, "INDEX_LACKS_COLUMN"),
         (table(condition(eq("a"))), USABLE, {"cost": "never"}, "COST_NEVER"),
+        (table(condition(eq("a")), hints=[{"words": ["never"], "names": [], "known": []}]), USABLE, {}, "HINT_NEVER"),
         (table(condition(eq("a"))), USABLE, {"field_id_read": True}, "FIELD_ID_READ"),
         (table(condition(eq("a")), plain_parquet=False), USABLE, {}, "NOT_PLAIN_PARQUET"),
         (table(condition(eq("a"))), ScanIndex("i", frozenset(), Refusal("INDEX_VERSION", "Old.")), {}, "INDEX_VERSION"),
@@ -99,7 +100,7 @@ def test_without_an_index_or_a_condition_nothing_is_said() -> None:
 
 
 def test_an_answer_without_static_filters_does_not_speak_of_them() -> None:
-    assert with_statics(FilterPlan((), ()), ((), ())) == FilterPlan((), ()).to_dict()
+    assert with_statics(FilterPlan((), ()).to_dict(), ((), ())) == FilterPlan((), ()).to_dict()
 
 
 def test_leaves_have_name_and_type() -> None:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAX_FILE_BYTES = 100_000
 # The design's 1,000 lines were hooks, placeholders and reading; gates, key structures and row tests run in tasks and came on top.
 # Static predicates (third hook, conditions as trees) are some 120 of them.
-MAX_SCALA_LINES = 2_300
+MAX_SCALA_LINES = 2_400
 # Written so that this file does not hold what it looks for.
 MACHINE_PATH = re.compile(r"(?<![\w.<$}{*-])/(?:root|work|home/\w+|Users/\w+)/")
 

@@ -47,6 +47,7 @@ LAYERS = (
         for report in ("report", "report_plan", "report_table")
     ),
     Layer("rtfilter/store", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
+    Layer("rtfilter/feedback", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),
     Layer("rtfilter/host", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE)),
     # The bridge says what is there and does what it is told; who decides is on the other side of the pipe.
     Layer("rtfilter/bridge", forbidden=(*SUITES, "planner", "rtfilter.store", "rtfilter.bench"), may_touch_jvm=True),

@@ -210,7 +210,7 @@ def test_query_log_gets_a_line_of_json_per_query(spark: SparkSession, tmp_path: 
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert len(lines) == 2
-    assert lines[0]["fills"][0]["filters"][0]["decision"] == "applied"
+    assert lines[0]["filters"][0]["decision"] == "applied"
 
 
 def test_verify_runs_the_query_both_ways(spark: SparkSession) -> None:

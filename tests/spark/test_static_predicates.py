@@ -138,7 +138,8 @@ def all_of(conditions: list[str], aggregated: bool) -> str:
 
 @pytest.mark.parametrize("aggregated", [True, False])
 def test_conditions_on_indexed_columns_reject_packs(check: OnOffDuckDB, indexed: Path, aggregated: bool) -> None:
-    conditions = [*REJECTING, "t = timestamp_ntz'2000-01-05 20:43:00'"]
+    # A scan with an aggregate above it takes many times as long.
+    conditions = [*(REJECTING[::6] if aggregated else REJECTING), "t = timestamp_ntz'2000-01-05 20:43:00'"]
     sql = all_of(conditions, aggregated)
     checked = check(sql, rejects=True, duck_sql=sql.replace("timestamp_ntz", "timestamp"))
     assert len(checked.scans) == len(conditions) == len({row[0] for row in checked.rows if row[1]})
@@ -147,12 +148,12 @@ def test_conditions_on_indexed_columns_reject_packs(check: OnOffDuckDB, indexed:
 
 def test_without_adaptive_execution_they_reject_too(spark: SparkSession, check: OnOffDuckDB, indexed: Path) -> None:
     spark.conf.set("spark.sql.adaptive.enabled", False)
-    checked = check(all_of(REJECTING[:5], aggregated=True), rejects=True)
+    checked = check(all_of(REJECTING[:3], aggregated=True), rejects=True)
     assert all(scan["narrowed"] for scan in checked.scans)
 
 
 def test_conditions_that_no_index_can_judge_reject_nothing(check: OnOffDuckDB, indexed: Path) -> None:
-    checked = check(all_of(KEEPING, aggregated=True), rejects=False)
+    checked = check(all_of(KEEPING, aggregated=False), rejects=False)
     assert len(checked.scans) == len(KEEPING) and not any(scan["narrowed"] for scan in checked.scans)
 
 

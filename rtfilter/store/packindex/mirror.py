@@ -12,6 +12,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.packindex.datafiles import LoadedBatches
@@ -37,6 +38,8 @@ LOOK_AGAIN_S = 2.0
 # A look of which nothing was heard for this time is over; the bridge that asked is gone.
 LOOK_LASTS_S = 300.0
 MOST_LOOKS = 32
+# Of a table in more directories than that, indexes are looked for in the first ones.
+MOST_PLACES_AT_ONCE = 16
 # Entries of a log that are read, from its end, in search of a stable one.
 MOST_ENTRIES_READ = 64
 FILES_AT_ONCE = 16
@@ -124,7 +127,7 @@ class Mirror:
         wanted = frozenset(column.lower() for column in columns)
         now = time.monotonic()
         with self._lock:
-            mine = tuple(place for place in places if self._is_due(place, wanted, now))
+            mine = tuple(place for place in islice(places, MOST_PLACES_AT_ONCE) if self._is_due(place, wanted, now))
             for place in mine:
                 self._places.setdefault(place, _Place()).begun_s = now
             if not mine:

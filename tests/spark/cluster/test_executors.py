@@ -27,6 +27,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         SparkSession.builder.master("local-cluster[2,1,900]")
         .appName("rtfilter cluster tests")
         .config("spark.ui.enabled", "false")
+        .config("rtfilter.feedback.enabled", "false")
         .config("spark.executor.memory", "700m")
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")

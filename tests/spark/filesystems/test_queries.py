@@ -55,7 +55,8 @@ def packs_kept(spark: SparkSession) -> int:
     report = rtfilter.last_report(spark)
     assert report is not None
     (applied,) = [each for each in report.filters if each.decision == "applied"]
-    return int(applied.packs_kept)
+    assert applied.packs_kept is not None
+    return applied.packs_kept
 
 
 def reread(spark: SparkSession, table: Path) -> None:

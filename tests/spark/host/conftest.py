@@ -53,6 +53,7 @@ def application(data: Path) -> Iterator[Callable[[str], SparkSession]]:
         builder = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")
+            .config("rtfilter.feedback.enabled", "false")
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.rtfilter.python", python)
         )

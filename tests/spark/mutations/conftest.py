@@ -53,6 +53,7 @@ def application(tmp_path_factory: pytest.TempPathFactory, rule: Path) -> Iterato
         SparkSession.builder.master("local[2]")
         .appName("rtfilter mutations")
         .config("spark.ui.enabled", "false")
+        .config("rtfilter.feedback.enabled", "false")
         # Each query runs once: the better compiler would never get its time back. Its code
         # cache of 48 MB is full after a hundred cases.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")

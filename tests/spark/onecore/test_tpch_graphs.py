@@ -48,6 +48,7 @@ def one_core(suite_data: SuiteData, tmp_path_factory: pytest.TempPathFactory) ->
         SparkSession.builder.master("local[1]")
         .appName("rtfilter with one core")
         .config("spark.ui.enabled", "false")
+        .config("rtfilter.feedback.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")

@@ -61,7 +61,7 @@ object HadoopFiles {
     val target = new Path(path)
     val fs = target.getFileSystem(confOf(session))
     val out = if (!conditional) fs.create(target, false)
-    else fs.createFile(target).recursive().overwrite(true).must(FS_OPTION_CREATE_CONDITIONAL_OVERWRITE, true).build()
+    else fs.createFile(target).create().recursive().must(FS_OPTION_CREATE_CONDITIONAL_OVERWRITE, true).build()
     out.write(content)
     out.close()
   }

@@ -17,7 +17,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   def storeLocation: String = conf.getConfString("rtfilter.store.location", "")
 
-  private def options: Map[String, String] = conf.getAllConfs.filter(_._1.startsWith("rtfilter."))
+  def options: Map[String, String] = conf.getAllConfs.filter(_._1.startsWith("rtfilter."))
 
   def ask(op: String, fields: Seq[(String, Any)], body: Seq[Array[Byte]] = Nil, timeoutMs: Option[Long] = None): Answer = {
     val own = options

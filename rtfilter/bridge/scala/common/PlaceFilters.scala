@@ -39,11 +39,12 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
     val answer = layer.ask("plan", Seq("decision" -> id, "static_only" -> staticOnly, "nodes" -> nodes)).json
     if (!answer.path("candidates").isArray || !answer.path("placeholders").isArray)
       throw new IllegalStateException("The planner's answer to a plan has no candidates.")
+    Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
     val placements = Json.items(answer, "placeholders").map(Placement(_))
     val statics = Json.items(answer, "statics").map(StaticPlacement(_))
     val placed = if (placements.isEmpty && statics.isEmpty) plan else new PlacedPlan(root, placements, statics).plan
     val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"),
-      "placeholders" -> answer.get("placeholders"))
+      "placeholders" -> answer.get("placeholders"), "warnings" -> Json.items(answer, "warnings"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     QueryLog.planned(layer, id, decision)
     if (!staticOnly) placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }

@@ -1,14 +1,12 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, Paths, StandardOpenOption}
 import org.apache.spark.internal.Logging
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-/** What the layer did in one execution; `report.py` makes a report of it. */
-final class QueryRecord(val execution: Long, val session: String, description: Option[String], logPath: String) {
+/** What the layer did in one execution, in a session with these options; `report.py` makes a report of it. */
+final class QueryRecord(val execution: Long, val session: String, description: Option[String], val options: Map[String, String], val python: String) {
   private val decisions = mutable.LinkedHashMap.empty[String, ObjectNode]
   private val fills = mutable.ArrayBuffer.empty[ObjectNode]
   private val scans = mutable.ArrayBuffer.empty[ScanMetrics]
@@ -25,9 +23,6 @@ final class QueryRecord(val execution: Long, val session: String, description: O
     Json.obj("execution" -> execution, "session" -> session, "description" -> description, "decisions" -> decisions.values, "fills" -> fills,
       "scans" -> scans.map(_.toJson), "row_filters" -> rowFilters.map(_.toJson))
   }
-
-  def appendToLog(): Unit = if (logPath.nonEmpty)
-    Files.write(Paths.get(logPath), (Json.mapper.writeValueAsString(toJson) + "\n").getBytes(UTF_8), StandardOpenOption.CREATE, StandardOpenOption.APPEND)
 }
 
 /** The latest executions with the layer on, and decisions of plans that have not run yet. Bounded. */
@@ -49,17 +44,19 @@ object QueryLog extends Logging {
     }
   }
 
-  def finished(execution: Long): Unit = {
-    val record = synchronized(records.get(execution))
-    try record.foreach(_.appendToLog())
-    catch { case NonFatal(e) => logWarning(s"rtfilter: the query log can't be written (rtfilter.log.path): $e") }
+  /** The host writes the log and learns from the figures; the query has its rows by now. */
+  def finished(host: PlannerHost, execution: Long): Unit = synchronized(records.get(execution)).foreach { record =>
+    try {
+      val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson)).json
+      // Wrong options were warned of when the query was planned.
+      if (!answer.path("ok").asBoolean(false) && answer.path("kind").asText != "option") logWarning(s"rtfilter: ${answer.path("error").asText}")
+    } catch { case NonFatal(e) => if (record.options.contains("rtfilter.log.path")) logWarning(s"rtfilter: execution $execution is not logged: ${e.getMessage}") }
   }
 
   def last(sessions: Set[String]): Option[QueryRecord] = synchronized(records.values.toSeq.reverseIterator.find(r => sessions(r.session)))
 
   private def record(layer: LayerSession): Option[QueryRecord] = layer.executionId.map { id =>
-    val found = records.getOrElseUpdate(id, new QueryRecord(id, layer.id, layer.description,
-      layer.session.sessionState.conf.getConfString("rtfilter.log.path", "")))
+    val found = records.getOrElseUpdate(id, new QueryRecord(id, layer.id, layer.description, layer.options, layer.python))
     trim(records)
     found
   }

@@ -39,8 +39,8 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
   def columns: Seq[String] = keys.flatMap(_.columns.map(_.name)).distinct
 
   def request(number: Int, body: BodyParts): ObjectNode =
-    Json.obj("scan" -> number, "files" -> files.digest, "static" -> static.map(f => Json.obj("id" -> f.id, "predicate" -> Json.parse(f.predicate))),
-      "filters" -> keys.map { k =>
+    Json.obj("scan" -> number, "files" -> files.digest, "table" -> Snapshot.tableName(scan), "hints" -> TableHint.of(scan),
+      "static" -> static.map(f => Json.obj("id" -> f.id, "predicate" -> Json.parse(f.predicate))), "filters" -> keys.map { k =>
       val longs = k.sink.longs
       val json = Json.obj("id" -> k.placeholder.id, "columns" -> k.columns.map(_.name), "types" -> k.key.types.map(_.catalogString), "kinds" -> k.key.kinds,
         "ahead" -> k.key.ahead, "keep_nulls" -> k.key.keepNulls, "kind" -> longs.kind, "distinct" -> longs.count,

@@ -104,6 +104,7 @@ object Snapshot {
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
       "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> relation.sizeInBytes, "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
+      "roots" -> relation.location.rootPaths.take(100).map(_.toString), "hints" -> TableHint.of(scan),
       "columns" -> scan.output.map { column =>
         Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
           "partition" -> partitions.contains(column.name))

@@ -1,0 +1,71 @@
+"""What names a filter beyond one query, so that a later query finds what it did in earlier ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from planner.expressions import Expression, OtherExpression, innermost
+from planner.labels import label_key
+from planner.nodes import Filter, Join, OtherNode, Plan, Scan
+from planner.observed import Traits
+
+_EXPRESSION_ID = re.compile(r"#\d+L?")
+
+
+def traits_of(plan: Plan, build: tuple[int, str, tuple[int, ...]], source: int, scan: int, columns: tuple[int, ...]) -> Traits:
+    """The traits of the filter of `columns` (expression ids) of `scan` by what `source` materialises.
+
+    `build`: a join's number, the side of it that builds, and the numbers of the keys.
+    """
+    join, build_side, keys = build
+    probe, node = plan.nodes[scan], plan.nodes[join]
+    assert isinstance(probe, Scan) and isinstance(node, Join)
+    tables = [below for below in plan.subtree(source) if isinstance(below, Scan)]
+    names = {column.id: column.name for column in probe.columns}
+    build_keys = [label_key(plan, node.child_of(build_side), node.keys_of(build_side)[key]) for key in keys]
+    return Traits(
+        key=_digest(
+            root_of(probe),
+            [names[column] for column in columns],
+            [_EXPRESSION_ID.sub("", label) for label in build_keys],
+            node.join_type,
+            sorted(_shape(plan, table) for table in tables),
+        ),
+        inputs=_digest(probe.bytes, sorted([root_of(table), str(table.bytes)] for table in tables)),
+        root=root_of(probe),
+    )
+
+
+def root_of(scan: Scan) -> str:
+    """Where a table is, without the folders of partitions; its name where the snapshot does not say."""
+    roots = sorted({_without_partitions(root) for root in scan.roots})
+    return ",".join(roots) or scan.table
+
+
+def _shape(plan: Plan, scan: Scan) -> list[Any]:
+    """A table of the build side and what sort of conditions are on which of its columns."""
+    # What runs has operators in between that say nothing: a change from columns to rows, a bound of generated code.
+    above = next((node for node in plan.ancestors(scan.id) if not (isinstance(node, OtherNode) and len(node.children) == 1)), None)
+    named = {column.id: column.name for column in scan.columns}
+    found = _references(above.condition) if isinstance(above, Filter) else iter(())
+    return [root_of(scan), sorted(scan.filters), sorted({named[id_] for id_ in found if id_ in named})]
+
+
+def _references(expr: Expression) -> Iterator[int]:
+    inner = innermost(expr)
+    return iter(inner.refs) if isinstance(inner, OtherExpression) else iter((inner.id,))
+
+
+def _without_partitions(root: str) -> str:
+    parts = root.rstrip("/").split("/")
+    while len(parts) > 1 and "=" in parts[-1]:
+        parts.pop()
+    return "/".join(parts)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]

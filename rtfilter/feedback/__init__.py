@@ -1,0 +1,1 @@
+"""What filters did in earlier queries, kept for the planning of later ones."""

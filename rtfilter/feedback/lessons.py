@@ -1,0 +1,69 @@
+"""What there is to learn from one executed query: which of its filters won something, and how many rows they let through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rtfilter.report import APPLIED, NOT_FILLED, SKIPPED, FilterReport, report_from_record
+
+# A row test that drops less than this has not paid; tasks stop testing at the same share (RowFilterExec.scala).
+LEAST_SHARE_DROPPED = 0.02
+# Reasons that say nothing of the filter itself.
+PASSING_REASONS = frozenset(
+    {NOT_FILLED, "FOOTERS_NOT_KNOWN", "COST_NEVER", "HINT_NEVER", "LOST_TWICE", "SOURCE_NOT_READY", "NOT_DETERMINISTIC"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What one filter did. `key`, `inputs`, `root` and `indexes` are those of its placeholder; `kept` is the share of rows."""
+
+    key: str
+    inputs: str
+    root: str
+    indexes: str
+    label: str
+    lost: bool
+    kept: float | None
+
+
+def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
+    """A lesson for each filter of an execution that got as far as its fill. Copies of a filter are one, won if any of them won."""
+    named = {
+        str(placeholder["id"]): placeholder["feedback"]
+        for decision in record.get("decisions") or ()
+        for placeholder in decision.get("placeholders") or ()
+        if placeholder.get("feedback")
+    }
+    found: dict[str, Lesson] = {}
+    for entry in report_from_record(record).filters:
+        lost = has_lost(entry)
+        if lost is None or entry.id not in named:
+            continue
+        lesson = Lesson(**named[entry.id], label=f"{entry.build} -> {entry.probe}", lost=lost, kept=share_kept(entry))
+        before = found.get(lesson.key)
+        found[lesson.key] = lesson if before is None else replace(lesson, lost=lesson.lost and before.lost)
+    return tuple(found.values())
+
+
+def has_lost(entry: FilterReport) -> bool | None:
+    """Whether a filter that was filled won nothing; None where that can't be told."""
+    if entry.decision == SKIPPED:
+        return None if entry.reason in PASSING_REASONS else True
+    if entry.decision != APPLIED:
+        return None
+    if entry.packs_kept is not None and entry.packs_total is not None and entry.packs_kept < entry.packs_total:
+        return False
+    if not entry.rows_seen or entry.rows_dropped is None:
+        return None if entry.rows_tested or not entry.packs_total else True
+    return entry.rows_dropped < entry.rows_seen * LEAST_SHARE_DROPPED
+
+
+def share_kept(entry: FilterReport) -> float | None:
+    """The share of a table's rows that passed a filter: its packs and, where rows were tested, the test."""
+    if not entry.rows_total or entry.rows_kept is None:
+        return entry.passed_actual
+    share = entry.rows_kept / entry.rows_total
+    return share if entry.passed_actual is None else share * entry.passed_actual

@@ -1,0 +1,52 @@
+"""What is done with the records of queries that have ended: the log, and what is learned from them."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from datetime import UTC, datetime
+from typing import Any
+
+from rtfilter.errors import QueryLogError
+from rtfilter.feedback.lessons import lessons_of
+from rtfilter.feedback.store import FeedbackStore
+from rtfilter.host.query_log import append_line, log_line
+from rtfilter.options import Options
+
+MOST_WAITING = 100
+# A disk that hangs must not look like a host that hangs: the bridge would kill that.
+WAIT_S = 1.0
+
+
+class Accounts:
+    """Deals with one record after the other in a thread of its own. Thread-safe."""
+
+    def __init__(self, feedback: FeedbackStore, wait_s: float = WAIT_S) -> None:
+        self._feedback = feedback
+        self._wait_s = wait_s
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="accounts")
+        self._room = threading.Semaphore(MOST_WAITING)
+
+    def add(self, record: dict[str, Any], options: Options) -> None:
+        """Learns from a record and logs it; returns when that is done, or goes on without waiting after a second.
+
+        Raises:
+            QueryLogError: the log can't be written, or so many records wait for it that this one is left out.
+        """
+        if not self._room.acquire(blocking=False):
+            raise QueryLogError(f"{MOST_WAITING} queries wait to be logged in {options.log_path!r}; this one is left out.")
+        done: Future[None] = self._thread.submit(self._account, record, options)
+        done.add_done_callback(lambda _: self._room.release())
+        try:
+            done.result(timeout=self._wait_s)
+        except FutureTimeoutError:
+            if not done.done():
+                return
+            raise
+
+    def _account(self, record: dict[str, Any], options: Options) -> None:
+        if options.feedback_enabled:
+            self._feedback.learn(lessons_of(record))
+        if options.log_path:
+            append_line(options.log_path, log_line(record, datetime.now(UTC)), options.log_max_bytes)

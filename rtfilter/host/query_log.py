@@ -1,0 +1,64 @@
+"""The query log: a line of JSON per query, written by several processes into one file of bounded size (docs/query-log.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from rtfilter.errors import QueryLogError
+from rtfilter.report import report_from_record
+
+ROTATED_SUFFIX = ".1"
+LOCK_SUFFIX = ".lock"
+LOCK_WAIT_S = 2.0
+
+
+def log_line(record: Mapping[str, Any], now: datetime) -> bytes:
+    """The line of one execution: the time at which it ended, and its report."""
+    entry = {"time": now.astimezone(UTC).isoformat(timespec="milliseconds"), **report_from_record(record).to_dict()}
+    return json.dumps(entry, separators=(",", ":"), default=str).encode() + b"\n"
+
+
+def append_line(path: str, line: bytes, max_bytes: int) -> None:
+    """Appends a line with one write, so that lines of several processes never mix; starts a new file when this one is full.
+
+    Raises:
+        QueryLogError: the file can't be written.
+    """
+    try:
+        if _is_full(path, len(line), max_bytes):
+            _rotate(path, len(line), max_bytes)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            written = os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    # A lock that can't be had is an OSError too.
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise QueryLogError(
+            f"the query log {path} can't be written: {reason}. Set rtfilter.log.path to a file of this machine."
+        ) from error
+    if written < len(line):
+        raise QueryLogError(f"the query log {path} took {written} of {len(line)} bytes: make room, or set rtfilter.log.path.")
+
+
+def _is_full(path: str, more_bytes: int, max_bytes: int) -> bool:
+    try:
+        size_bytes = os.stat(path).st_size
+    except FileNotFoundError:
+        return False
+    return size_bytes > 0 and size_bytes + more_bytes > max_bytes
+
+
+def _rotate(path: str, more_bytes: int, max_bytes: int) -> None:
+    """Under a lock, and only if no other process was faster: else its nearly empty file would replace the full one."""
+    with FileLock(Path(path + LOCK_SUFFIX), timeout=LOCK_WAIT_S):
+        if _is_full(path, more_bytes, max_bytes):
+            os.replace(path, path + ROTATED_SUFFIX)

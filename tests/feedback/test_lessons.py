@@ -1,0 +1,66 @@
+"""What is learned from a record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rtfilter.feedback.lessons import lessons_of
+from tests.report.records import candidate, decision, fill, outcome, record
+
+FEEDBACK = {"key": "k1", "inputs": "i1", "root": "file:/t", "indexes": ""}
+
+
+def executed(*filters: dict[str, Any], rows: list[dict[str, Any]] | None = None, feedback: bool = True) -> dict[str, Any]:
+    placeholders = [{"id": each["id"], **({"feedback": FEEDBACK} if feedback else {})} for each in filters]
+    candidates = [candidate(f"c{number}", each["id"]) for number, each in enumerate(filters)]
+    return record([decision("d1", *candidates, placeholders=placeholders)], [fill(*filters)], row_filters=rows or [])
+
+
+def counts(name: str, tested: int, dropped: int) -> dict[str, Any]:
+    return {"filter": name, "rows_tested": tested, "rows_dropped": dropped, "rows_passed": tested - dropped}
+
+
+NO_PACK = {"packs_total": 80, "packs_kept": 80, "rows_total": 1000, "rows_kept": 1000}
+
+
+def test_a_filter_that_rejects_packs_has_won_and_says_what_it_kept() -> None:
+    (lesson,) = lessons_of(executed(outcome("d1.0", packs_total=4, packs_kept=1, rows_total=1000, rows_kept=250)))
+    assert (lesson.key, lesson.lost, lesson.kept) == ("k1", False, 0.25)
+    assert lesson.label == "item.i_item_sk -> inventory.inv_item_sk"
+
+
+def test_rows_that_were_dropped_count_on_top_of_packs() -> None:
+    packs = {"packs_total": 4, "packs_kept": 2, "rows_total": 1000, "rows_kept": 500, "rows": True}
+    (lesson,) = lessons_of(executed(outcome("d1.0", **packs), rows=[counts("d1.0", 500, 450)]))
+    assert lesson.kept == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("dropped", "lost"), [(0, True), (19, True), (20, False), (900, False)])
+def test_without_packs_a_row_test_has_to_drop_two_percent(dropped: int, lost: bool) -> None:
+    (lesson,) = lessons_of(executed(outcome("d1.0", rows=True, **NO_PACK), rows=[counts("d1.0", 1000, dropped)]))
+    assert lesson.lost is lost
+
+
+def test_a_filter_that_was_filled_in_vain_has_lost() -> None:
+    (lesson,) = lessons_of(executed(outcome("d1.0", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK)))
+    assert lesson.lost
+
+
+@pytest.mark.parametrize("reason", ["FOOTERS_NOT_KNOWN", "COST_NEVER", "SOURCE_NOT_READY"])
+def test_what_says_nothing_of_the_filter_teaches_nothing(reason: str) -> None:
+    assert lessons_of(executed(outcome("d1.0", decision="skipped", reason=reason, **NO_PACK))) == ()
+
+
+def test_a_failed_fill_a_row_test_that_saw_no_row_and_an_old_placeholder_teach_nothing() -> None:
+    assert lessons_of(executed(outcome("d1.0", decision="failed", reason="PLANNER_FAILED"))) == ()
+    assert lessons_of(executed(outcome("d1.0", rows=True, **NO_PACK), rows=[counts("d1.0", 0, 0)])) == ()
+    assert lessons_of(executed(outcome("d1.0"), feedback=False)) == ()
+    assert lessons_of(record([decision("d1", candidate("c0", "d1.0"), placeholders=[{"id": "d1.0", "feedback": FEEDBACK}])])) == ()
+
+
+def test_copies_of_a_filter_have_won_if_one_of_them_has() -> None:
+    lost = outcome("d1.0", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK)
+    (lesson,) = lessons_of(executed(lost, outcome("d1.1")))
+    assert not lesson.lost

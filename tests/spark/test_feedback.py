@@ -1,0 +1,89 @@
+"""What filters did in earlier queries changes later ones: in the same application, through the file, and back with new inputs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import rtfilter
+from rtfilter.folders import cache_directory
+from rtfilter.index.api import Index
+from rtfilter.store.sketches.kinds import Bloom
+from tests.spark.cases import collected
+
+SQL = "select v from odd join dim on r = id where grp = 3 and v < 100000"
+
+
+@pytest.fixture
+def odd(spark: SparkSession, data: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of the fact table, whose column r no pack is without; its path is new, so nothing is known of it."""
+    folder = tmp_path / "odd"
+    shutil.copytree(data / "fact", folder)
+    spark.read.parquet(str(folder)).createOrReplaceTempView("odd")
+    spark.conf.set("rtfilter.feedback.enabled", True)
+    yield folder
+    spark.conf.set("rtfilter.feedback.enabled", False)
+
+
+def reason(spark: SparkSession, sql: str = SQL) -> str:
+    """Why the one filter of the query is as it is; its rows are those without it."""
+    spark.conf.set("rtfilter.enabled", False)
+    off = collected(spark.sql(sql))
+    spark.conf.set("rtfilter.enabled", True)
+    assert collected(spark.sql(sql)) == off and off
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    report = rtfilter.last_report(spark)
+    assert report is not None
+    return report.filters[0].reason
+
+
+def test_a_filter_that_lost_twice_is_left_out_until_its_table_changes(spark: SparkSession, odd: Path) -> None:
+    assert [reason(spark) for _ in range(3)] == ["REJECTS_NO_PACK", "REJECTS_NO_PACK", "LOST_TWICE"]
+    assert "LOST_TWICE" in str(rtfilter.why_not(spark.sql(SQL)))
+    assert reason(spark, SQL.replace("grp = 3", "grp = 7")) == "LOST_TWICE"
+    assert reason(spark, SQL.replace("grp = 3", "name like 'n7%'")) == "REJECTS_NO_PACK"
+    shutil.copyfile(odd / "part-000.parquet", odd / "part-900.parquet")
+    spark.read.parquet(str(odd)).createOrReplaceTempView("odd")
+    assert reason(spark) == "REJECTS_NO_PACK"
+    assert reason(spark) == "REJECTS_NO_PACK"
+    assert reason(spark) == "LOST_TWICE"
+    assert reason(spark, SQL.replace("select", "select /*+ RTFILTER(always) */")) == "ROWS_ONLY"
+
+
+def test_an_index_brings_it_back(spark: SparkSession, odd: Path) -> None:
+    sql = SQL.replace("grp = 3", "name = 'n2007'")
+    assert [reason(spark, sql) for _ in range(3)][-1] == "LOST_TWICE"
+    Index.create(spark, str(odd), [Bloom("r")], name="by_r")
+    assert reason(spark, sql) == "APPLIED"
+
+
+def test_a_filter_that_wins_is_tried_every_time(spark: SparkSession, odd: Path) -> None:
+    sql = "select v from odd join dim on k = id where name = 'n5'"
+    assert [reason(spark, sql) for _ in range(3)] == ["APPLIED"] * 3
+    entries = json.loads((cache_directory() / "feedback.json").read_text())["entries"].values()
+    (entry,) = [each for each in entries if each["root"].endswith(str(odd))]
+    assert (entry["losses"], entry["label"], entry["kept"]) == (0, "dim.id -> odd.k", pytest.approx(500 / 40_000))
+
+
+def test_without_the_option_nothing_is_remembered(spark: SparkSession, odd: Path) -> None:
+    spark.conf.set("rtfilter.feedback.enabled", False)
+    assert [reason(spark) for _ in range(3)] == ["REJECTS_NO_PACK"] * 3
+
+
+def test_the_log_has_a_report_per_query_and_one_that_cannot_be_written_fails_none(
+    spark: SparkSession, odd: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "queries.jsonl"
+    spark.conf.set("rtfilter.log.path", str(log))
+    reason(spark)
+    reason(spark, "select v from odd join dim on k = id where name = 'n5'")
+    lost, won = [json.loads(line) for line in log.read_text().splitlines()]
+    assert lost["filters"][0]["reason"] == "REJECTS_NO_PACK"
+    assert (won["filters"][0]["packs_kept"], won["scans"][0]["packs_read"]) == (1, 1)
+    spark.conf.set("rtfilter.log.path", str(tmp_path / "missing" / "queries.jsonl"))
+    assert reason(spark) == "REJECTS_NO_PACK"

@@ -66,6 +66,8 @@ class FilterFigures:
     value_span: int | None = None
     files_unknown: int = 0
     files_rejected: int = 0
+    # Rows of packs of which every row surely passes.
+    rows_sure: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +189,10 @@ class _Gains:
 def _gains(figures: FilterFigures, left: _Left, machine: Machine) -> _Gains:
     work, share = figures.ahead, share_passed(figures)
     rows_in_kept_packs = (figures.rows_total - figures.rows_rejected) * left.tested
-    # Of the rows in kept packs more have a partner than of all.
+    # Of the rows in kept packs more have a partner than of all; by how much, a share that nobody knows can't tell.
     kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
-    share_in_kept = min(share / kept, 1.0) if kept else 1.0
+    guessed = bool(figures.keys) and not figures.value_span and work.kept is None
+    share_in_kept = share if guessed else min(share / kept, 1.0) if kept else 1.0
     return _Gains(
         packs_ms=left.scanned * packs_gain_ms(machine, work, figures.rows_rejected, figures.packs_rejected, figures.files_rejected),
         rows_ms=rows_gain_ms(machine, work, figures.kind, share_in_kept, rows_in_kept_packs),
@@ -235,6 +238,8 @@ def _judge_rows(figures: FilterFigures, gains: _Gains, settings: DecideSettings)
         return Refusal(ROWS_TESTED, "Rows are tested one by one, for rtfilter.cost is always.")
     if not figures.ahead.has_work_ahead:
         return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them.")
+    if 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown:
+        return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: in every pack that is kept all of them pass.")
     passed = share_let_through(figures.kind, share_passed(figures))
     if gains.row_ns <= 0.0:
         return Refusal(

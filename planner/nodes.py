@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from planner.expressions import Alias, Attribute, Expression
 from planner.hints import TableHint
@@ -54,11 +54,20 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class StaticCondition:
+    """One condition of the query on a scan: for people, and as a tree of docs/protocol.md ("Static predicates")."""
+
+    text: str
+    test: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Scan(Node):
     """A file scan; `bytes` is Spark's size of the relation, `columns_total` the number of the table's data columns.
 
     `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
-    `roots` where its files are, as Hadoop's texts. `rows` is how many the catalog knows of, None mostly.
+    `roots` where its files are, as Hadoop's texts. `rows` is how many the catalog knows of, None mostly. `static` has the
+    conjuncts, where the table may have an index.
     """
 
     table: str
@@ -71,6 +80,7 @@ class Scan(Node):
     hints: tuple[TableHint, ...] = ()
     roots: tuple[str, ...] = ()
     rows: int | None = None
+    static: tuple[StaticCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from planner.nodes import (
     Scan,
     ScanColumn,
     Sort,
+    StaticCondition,
     Union,
     Window,
 )
@@ -144,6 +145,16 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         hints=parse_hints(raw, where),
         roots=read_words(raw, "roots", where),
         rows=read_count(raw, "rows", where),
+        static=_static(raw, where),
+    )
+
+
+def _static(raw: Raw, where: str) -> tuple[StaticCondition, ...]:
+    if "static" not in raw:
+        return ()
+    return tuple(
+        StaticCondition(read_field(each, "text", str, where), read_field(each, "test", dict, where))
+        for each in read_list(raw, "static", where)
     )
 
 

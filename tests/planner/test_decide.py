@@ -67,6 +67,14 @@ class TestDecision:
     def test_cost_never_skips_every_filter(self) -> None:
         assert decide(FIGURES, cost="never").reason == "COST_NEVER"
 
+    def test_rows_of_packs_that_surely_pass_whole_are_not_tested(self) -> None:
+        figures = replace(FIGURES, ahead=SHUFFLED, value_span=None)
+        assert decide(figures).rows
+        sure = replace(figures, rows_sure=figures.rows_total - figures.rows_rejected)
+        assert (decide(sure).rows, decide(sure).rows_reason) == (False, "PASSES_MOST_ROWS")
+        assert decide(replace(sure, rows_sure=sure.rows_sure - 1)).rows and decide(replace(sure, files_unknown=1)).rows
+        assert decide(sure, cost="always").rows
+
     def test_without_a_known_footer_there_is_nothing_to_apply(self) -> None:
         decision = decide(NO_FOOTERS)
         assert (decision.decision, decision.reason) == ("skipped", "FOOTERS_NOT_KNOWN")

@@ -15,6 +15,8 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   def verify: Boolean = conf.getConfString("rtfilter.verify", "false").equalsIgnoreCase("true")
 
+  def storeLocation: String = conf.getConfString("rtfilter.store.location", "")
+
   def options: Map[String, String] = conf.getAllConfs.filter(_._1.startsWith("rtfilter."))
 
   def ask(op: String, fields: Seq[(String, Any)], body: Seq[Array[Byte]] = Nil, timeoutMs: Option[Long] = None): Answer = {

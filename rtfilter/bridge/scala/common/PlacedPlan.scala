@@ -10,14 +10,15 @@ import scala.collection.mutable
 
 /** One placeholder of the planner's answer. */
 final case class Placement(id: String, join: Int, keys: Seq[Int], buildSide: String, source: Int, gate: Boolean, scan: Int, columns: Seq[Long],
-    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[JsonNode])
+    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[JsonNode],
+    shift: Option[KeyShift])
 
 object Placement {
   def apply(json: JsonNode): Placement = Placement(json.get("id").asText, json.get("join").asInt, Json.items(json, "keys").map(_.asInt),
     json.get("build_side").asText, json.get("source").asInt, json.get("gate").asBoolean, json.get("scan").asInt,
     Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("kinds").asText, json.get("max_keys").asInt,
     json.get("bloom_fpp").asDouble, json.get("bloom_max_bytes").asLong, json.get("max_build_rows").asLong,
-    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")))
+    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")), Option(json.get("shift")).filterNot(_.isNull).map(KeyShift(_)))
 }
 
 /**
@@ -90,5 +91,5 @@ final class PlacedPlan(root: NumberedNode, placements: Seq[Placement]) {
   }
 
   private def placedKey(p: Placement): PlacedKey = PlacedKey(p.id, p.keys, columns(p).map(_.dataType), p.kinds, p.maxKeys, p.bloomFpp, p.bloomMaxBytes,
-    p.maxBuildRows, p.keepNulls, p.ahead)
+    p.maxBuildRows, p.keepNulls, p.ahead, p.shift)
 }

@@ -29,7 +29,7 @@ object RuntimeFilter {
 
 /** Which of a join's keys fill which placeholder, and how: `types` are those of the scan's columns. */
 final case class PlacedKey(placeholder: String, keys: Seq[Int], types: Seq[DataType], kinds: String, maxKeys: Int, bloomFpp: Double,
-    bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[JsonNode]) {
+    bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[JsonNode], shift: Option[KeyShift]) {
   /** Without what differs between equal filters: the name, and the planner's own figures, which travel through here untouched. */
   def nameless: PlacedKey = copy(placeholder = "", ahead = None)
   def limits(buildRows: Long): KeyLimits = KeyLimits(kinds.split(',').toSet, maxKeys, buildRows, bloomFpp, bloomMaxBytes)

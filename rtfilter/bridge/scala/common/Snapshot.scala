@@ -1,7 +1,6 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import org.apache.spark.sql.catalyst.catalog.CatalogStatistics
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
@@ -103,7 +102,8 @@ object Snapshot {
   private def scanFields(scan: FileSourceScanExec): Seq[(String, Any)] = {
     val relation = scan.relation
     val partitions = relation.partitionSchema.fieldNames.toSet
-    val known = statistics(scan)
+    // What ANALYZE TABLE has left. Checked on 4.3: a scan's logical link is its relation, or what was planned in one step with it.
+    val known = scan.logicalLink.flatMap(_.collectLeaves().collectFirst { case found: LogicalRelation => found.catalogTable.flatMap(_.stats) }.flatten)
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
       "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> relation.sizeInBytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
@@ -113,10 +113,6 @@ object Snapshot {
           "partition" -> partitions.contains(column.name), "distinct" -> known.flatMap(_.colStats.get(column.name)).flatMap(_.distinctCount))
       })
   }
-
-  /** What ANALYZE TABLE has left. Checked on 4.3: a scan's logical link is its relation, or what was planned in one step with it. */
-  private def statistics(scan: FileSourceScanExec): Option[CatalogStatistics] =
-    scan.logicalLink.flatMap(_.collectLeaves().collectFirst { case relation: LogicalRelation => relation.catalogTable.flatMap(_.stats) }.flatten)
 
   def tableName(scan: FileSourceScanExec): String =
     scan.tableIdentifier.map(_.table).orElse(scan.relation.location.rootPaths.headOption.map(_.getName)).getOrElse("?")

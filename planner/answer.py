@@ -8,11 +8,26 @@ from planner.observed import Traits
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedShift:
+    """`key = sign · column + by`; of a column's values below `low` and above `high` nothing is known, None for no such end."""
+
+    sign: int
+    by: int
+    low: int | None
+    high: int | None
+
+    def to_dict(self) -> dict[str, int | None]:
+        """The form of the protocol."""
+        return {"sign": self.sign, "by": self.by, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True)
 class Placeholder:
     """A filter to come: keys `keys` of node `join` will filter `columns` (expression ids) of node `scan`.
 
     `source` is the node that materialises the build side; with `gate` the stage of the scan has to wait for it. The filter is not
-    filled from more than `max_build_rows` rows. `traits`: what a later query finds it by.
+    filled from more than `max_build_rows` rows. `traits`: what a later query finds it by. `shift`: how the key is made of the
+    column, None where it is the column.
     """
 
     id: str
@@ -32,11 +47,13 @@ class Placeholder:
     ahead: str | None
     keep_nulls: bool
     traits: Traits
+    shift: PlacedShift | None
 
     def to_dict(self) -> dict[str, object]:
         """The form of the protocol, without the traits: the host adds them with what it knows of the table's indexes."""
-        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name != "traits"}
-        return {**fields, "keys": list(self.keys), "columns": list(self.columns), "kinds": ",".join(self.kinds)}
+        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name not in ("traits", "shift")}
+        shift = {} if self.shift is None else {"shift": self.shift.to_dict()}
+        return {**fields, "keys": list(self.keys), "columns": list(self.columns), "kinds": ",".join(self.kinds), **shift}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from planner.expressions import Alias, Attribute, Cast, CoalesceDefault, Expression, Normalize
+from planner.expressions import Alias, Attribute, Cast, CoalesceDefault, Expression, Normalize, Shifted, text_of
 from planner.nodes import (
     REUSED_EXCHANGE,
     Aggregate,
@@ -20,16 +20,18 @@ from planner.nodes import (
     Window,
 )
 from planner.reasons import AMBIGUOUS_COLUMN, CAST_NOT_WIDENING, NOT_A_PLAIN_COLUMN, NOT_DETERMINISTIC, OPERATOR_IN_BETWEEN, Refusal
+from planner.shifts import UNMOVED, Shift
 from planner.types import keeps_values
 
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A column looked for, and whether a null of it may stand for a value further up."""
+    """A column looked for, whether a null of it may stand for a value further up, and how the key is made of its values."""
 
     id: int
     name: str
     keep_nulls: bool = False
+    shift: Shift = UNMOVED
 
 
 def column_below(
@@ -38,7 +40,7 @@ def column_below(
     """The column of a node's only child that an output column of the node is."""
     if isinstance(node, Project):
         named = plan.named(node).get(wanted.id)
-        return _not_named(node.op, wanted) if named is None else plain_column(named)
+        return _not_named(node.op, wanted) if named is None else source_column(named, wanted)
     if isinstance(node, Aggregate):
         return _grouping_column(plan, node, wanted)
     if isinstance(node, Window):
@@ -48,7 +50,7 @@ def column_below(
         return (
             Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} makes {column_text(wanted)} anew in each copy of a row.")
             if source is None
-            else plain_column(source)
+            else source_column(source, wanted)
         )
     if isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE:
         return column_at_place(plan, node, node.children[0], wanted)
@@ -60,16 +62,30 @@ def column_below(
 
 
 def plain_column(key: Expression) -> KeyColumn | Refusal:
-    """The column under aliases, widening casts and what Spark wraps around keys."""
-    at, keep_nulls = key, False
+    """The column under aliases, widening casts and what Spark wraps around keys: one that has the key's own values."""
+    column = source_column(key)
+    if isinstance(column, KeyColumn) and not column.shift.is_plain:
+        return Refusal(NOT_A_PLAIN_COLUMN, f"The key is computed: {text_of(key)}.")
+    return column
+
+
+def source_column(key: Expression, above: KeyColumn | None = None) -> KeyColumn | Refusal:
+    """The column that a key is made of, one value of the key for one of the column, and how.
+
+    `above` is what is known of the way from the key that is traced to the column that `key` makes.
+    """
+    at = key
+    keep_nulls, shift = (False, UNMOVED) if above is None else (above.keep_nulls, above.shift)
     while True:
         if not at.deterministic:
             return Refusal(NOT_DETERMINISTIC, "The key is computed by an expression that is not deterministic.")
         if isinstance(at, Attribute):
-            return KeyColumn(at.id, at.name, keep_nulls)
+            return KeyColumn(at.id, at.name, keep_nulls, shift)
         if isinstance(at, Cast) and not keeps_values(at.child.type, at.type):
             return Refusal(CAST_NOT_WIDENING, f"The key is cast from {at.child.type} to {at.type}, which may change values.")
-        if not isinstance(at, Alias | Cast | Normalize | CoalesceDefault):
+        if isinstance(at, Shifted):
+            shift = shift.of(at.sign, at.by, at.type)
+        elif not isinstance(at, Alias | Cast | Normalize | CoalesceDefault):
             return Refusal(NOT_A_PLAIN_COLUMN, f"The key is computed: {at.text}.")
         # A null may equal the literal that stands for it, so nulls stay whatever the build side has.
         keep_nulls = keep_nulls or isinstance(at, CoalesceDefault)
@@ -83,13 +99,12 @@ def _grouping_column(plan: Plan, node: Aggregate, wanted: KeyColumn) -> KeyColum
     named = plan.named(node).get(wanted.id)
     if named is None:
         return _not_named(node.op, wanted)
-    result = plain_column(named)
+    result = source_column(named, wanted)
     if isinstance(result, Refusal):
         return result
     for group in node.grouping:
         if isinstance(group, Attribute | Alias) and group.id == result.id:
-            below = plain_column(group)
-            return below if isinstance(below, Refusal) else replace(below, keep_nulls=below.keep_nulls or result.keep_nulls)
+            return source_column(group, result)
     return Refusal(OPERATOR_IN_BETWEEN, f"{node.op} lies in between and does not group by {column_text(wanted)}.")
 
 

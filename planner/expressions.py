@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from planner.errors import SnapshotError
 from planner.raw import Raw, read_field, read_ids, read_list
-from planner.types import keeps_values
+from planner.types import is_whole_number, keeps_values
 
 # Only casts, aliases and the two wrappers have an expression inside; nobody stacks more of them than this.
 DEEPEST_EXPRESSION = 64
@@ -67,6 +67,18 @@ class CoalesceDefault:
 
 
 @dataclass(frozen=True, slots=True)
+class Shifted:
+    """`sign · child + by` in a type of whole numbers; what it does past the ends of its type is left open."""
+
+    type: str
+    child: Expression
+    sign: int
+    by: int
+    deterministic: bool = True
+    may_raise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class OtherExpression:
     """Anything else: its text for people, the ids it reads."""
 
@@ -78,7 +90,7 @@ class OtherExpression:
 
 
 Wrapper: TypeAlias = Alias | Cast | Normalize | CoalesceDefault
-Expression: TypeAlias = Attribute | Wrapper | OtherExpression
+Expression: TypeAlias = Attribute | Wrapper | Shifted | OtherExpression
 
 _WRAPPERS: dict[str, type[Cast | Normalize | CoalesceDefault]] = {
     "cast": Cast,
@@ -87,11 +99,33 @@ _WRAPPERS: dict[str, type[Cast | Normalize | CoalesceDefault]] = {
 }
 
 
-def innermost(expr: Expression) -> Attribute | OtherExpression:
+def innermost(expr: Expression) -> Attribute | Shifted | OtherExpression:
     """What is left of an expression without new names, casts and wrappers."""
-    while not isinstance(expr, Attribute | OtherExpression):
+    while not isinstance(expr, Attribute | Shifted | OtherExpression):
         expr = expr.child
     return expr
+
+
+def text_of(expr: Expression) -> str:
+    """An expression for people; casts and wrappers follow from the types and are left out."""
+    inner = innermost(expr)
+    if isinstance(inner, OtherExpression):
+        return inner.text
+    if isinstance(inner, Attribute):
+        return inner.name
+    child = text_of(inner.child)
+    if inner.sign < 0:
+        return f"{inner.by} - {child}"
+    return f"{child} + {inner.by}" if inner.by >= 0 else f"{child} - {-inner.by}"
+
+
+def raises_past_its_type_only(expr: Expression) -> bool:
+    """Whether an expression can't fail but where a shift in it leaves its type."""
+    while expr.may_raise and not isinstance(expr, Attribute | OtherExpression):
+        if isinstance(expr, Cast) and not keeps_values(expr.child.type, expr.type):
+            return False
+        expr = expr.child
+    return not expr.may_raise
 
 
 def parse_expression(raw: object, where: str, depth: int = 0) -> Expression:
@@ -114,7 +148,7 @@ def parse_expression(raw: object, where: str, depth: int = 0) -> Expression:
         return Attribute(read_field(raw, "id", int, where), read_field(raw, "name", str, where), type_, deterministic, may_raise)
     if kind == "other":
         return OtherExpression(read_field(raw, "text", str, where), type_, read_ids(raw, "refs", where), deterministic, may_raise)
-    if kind != "alias" and kind not in _WRAPPERS:
+    if kind != "alias" and kind != "shift" and kind not in _WRAPPERS:
         raise SnapshotError(f"{where} has an expression of the unknown kind {kind!r}")
     child = parse_expression(raw.get("child"), where, depth + 1)
     deterministic = deterministic and child.deterministic
@@ -124,7 +158,16 @@ def parse_expression(raw: object, where: str, depth: int = 0) -> Expression:
     if kind == "alias":
         id_, name = read_field(raw, "id", int, where), read_field(raw, "name", str, where)
         return Alias(id_, name, type_, child, deterministic, may_raise)
+    if kind == "shift":
+        return _shifted(raw, type_, child, deterministic, may_raise, where)
     return _WRAPPERS[kind](type_, child, deterministic, may_raise)
+
+
+def _shifted(raw: Raw, type_: str, child: Expression, deterministic: bool, may_raise: bool, where: str) -> Shifted:
+    sign, by = read_field(raw, "sign", int, where), read_field(raw, "by", int, where)
+    if sign not in (1, -1) or not is_whole_number(type_) or child.type != type_:
+        raise SnapshotError(f"{where} has a shift of {child.type} to {type_} with the sign {sign}; it keeps its whole-number type")
+    return Shifted(type_, child, sign, by, deterministic, may_raise)
 
 
 def parse_expressions(raw: Raw, name: str, where: str) -> tuple[Expression, ...]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from planner.answer import Candidate, FilterPlan, Placeholder
+from planner.answer import Candidate, FilterPlan, PlacedShift, Placeholder
 from planner.cost import most_build_rows
 from planner.estimates import Estimates
 from planner.hints import hint_warnings, settings_for
@@ -16,6 +16,7 @@ from planner.place import keep_consistent, refuse_proposals
 from planner.propose import Entry, Proposal, propose_filters, refuse_by_past, target_id, traits_of_proposal
 from planner.reasons import ADAPTIVE_OFF, COST_NEVER, PLANNED, Refusal
 from planner.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
+from planner.types import whole_number_bounds
 
 _STRATEGIES = {BROADCAST: "broadcast", SHUFFLED_HASH: "shuffled_hash", SORT_MERGE: "sort_merge"}
 _JOIN_TYPES = {
@@ -92,7 +93,7 @@ def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence
     together: dict[tuple[int, int], list[Entry]] = defaultdict(list)
     for entry in entries:
         proposal = entry.proposal
-        if proposal is None or proposal.ahead is None or proposal.keep_nulls:
+        if proposal is None or not _fits_a_tuple(proposal):
             continue
         if any(kind in _settings_of(estimates.plan, settings, proposal.scan).kinds for kind in TUPLE_KINDS):
             together[entry.join, proposal.scan].append(entry)
@@ -116,6 +117,11 @@ def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence
         entry if number not in refused else replace(entry, proposal=None, refusal=refused[number])
         for number, entry in enumerate(ordered)
     ]
+
+
+def _fits_a_tuple(proposal: Proposal) -> bool:
+    """Whether a tuple's rows can be tested: there is something ahead, and no value of the column must be kept unseen."""
+    return proposal.ahead is not None and not proposal.keep_nulls and proposal.shift.is_plain
 
 
 def _settings_of(plan: Plan, settings: PlanSettings, number: int) -> PlanSettings:
@@ -193,7 +199,17 @@ def _placeholder(plan: Plan, settings: PlanSettings, proposal: Proposal, label: 
         ahead=proposal.ahead,
         keep_nulls=proposal.keep_nulls,
         traits=traits_of_proposal(plan, proposal),
+        shift=_placed_shift(proposal),
     )
+
+
+def _placed_shift(proposal: Proposal) -> PlacedShift | None:
+    """The shift of a filter of one key; an end of it that is the end of the column's type keeps nothing."""
+    shift = proposal.shift
+    if shift.is_plain:
+        return None
+    least, most = whole_number_bounds(proposal.columns[0].type)
+    return PlacedShift(shift.sign, shift.by, None if shift.low == least else shift.low, None if shift.high == most else shift.high)
 
 
 def _candidate(plan: Plan, entry: Entry, placeholder: Placeholder | None) -> Candidate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.expressions import Alias, Attribute, Expression, OtherExpression, innermost
+from planner.expressions import Alias, Attribute, Expression, innermost, text_of
 from planner.nodes import Aggregate, Exchange, Plan, Project, Scan
 
 
@@ -13,7 +13,7 @@ def label_key(plan: Plan, start: int, key: Expression) -> str:
     """
     inner = innermost(key)
     if not isinstance(inner, Attribute):
-        return inner.text
+        return text_of(inner)
     name, wanted, at = inner.name, inner.id, start
     while True:
         node = plan.nodes[at]
@@ -22,7 +22,7 @@ def label_key(plan: Plan, start: int, key: Expression) -> str:
         if isinstance(node, Project | Aggregate):
             produced = plan.named(node).get(wanted)
             source = None if produced is None else innermost(produced)
-            if source is None or isinstance(source, OtherExpression):
+            if not isinstance(source, Attribute):
                 return name
             wanted, at = _ungrouped(node, source.id), node.children[0]
             continue

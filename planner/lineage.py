@@ -15,7 +15,7 @@ from typing import TypeAlias
 from planner import columns
 from planner.columns import KeyColumn, column_text
 from planner.equalities import are_equal, equal_columns
-from planner.expressions import Attribute, Expression, innermost
+from planner.expressions import Attribute, Expression, innermost, raises_past_its_type_only
 from planner.legality import join_type_name, passes_key_down, reaches_across
 from planner.nodes import (
     BROADCAST_EXCHANGE,
@@ -54,7 +54,8 @@ from planner.reasons import (
     SHARED_EXCHANGE,
     Refusal,
 )
-from planner.types import comparable_with_key, is_key_type
+from planner.shifts import LEAST, MOST, UNMOVED, Shift
+from planner.types import comparable_with_key, is_key_type, is_whole_number
 
 # Joins that return none of the right side's columns.
 LEFT_COLUMNS_ONLY = ("LeftSemi", "LeftAnti", "ExistenceJoin")
@@ -81,7 +82,8 @@ class Branch:
 
     `column` is known for every branch that reached a scan, `refusal` says why there is no filter nevertheless. `keep_nulls`: a
     filter must keep the column's nulls. `ahead`: the dearest thing that a row has before it on the way up, None for nothing.
-    `other_stage`: an exchange lies in between. `across`: the branch came over an equality of a join on the way.
+    `other_stage`: an exchange lies in between. `across`: the branch came over an equality of a join on the way. `shift`: how the
+    key is made of the column's values.
     """
 
     column: ProbeColumn | None
@@ -90,6 +92,7 @@ class Branch:
     ahead: str | None
     other_stage: bool
     across: bool
+    shift: Shift = UNMOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +113,8 @@ class _Way:
     def stopped(self, refusal: Refusal) -> _Way:
         return self if self.stop is not None else replace(self, stop=refusal)
 
-    def end(self, refusal: Refusal | None, column: ProbeColumn | None = None) -> Branch:
-        return Branch(column, self.stop or refusal, self.keep_nulls, self.ahead, self.other_stage, self.across)
+    def end(self, refusal: Refusal | None, column: ProbeColumn | None = None, shift: Shift = UNMOVED) -> Branch:
+        return Branch(column, self.stop or refusal, self.keep_nulls, self.ahead, self.other_stage, self.across, shift)
 
 
 # Any node between a join and its scans.
@@ -150,9 +153,9 @@ def trace(plan: Plan, start: int, key: Expression, field_id_read: bool) -> tuple
 def _key_column(key: Expression) -> KeyColumn | Refusal:
     if not is_key_type(key.type):
         return Refusal(KEY_TYPE, f"The key is of type {key.type}, which no filter holds.")
-    if key.may_raise:
+    if not raises_past_its_type_only(key):
         return Refusal(MAY_RAISE, "The key is computed by an expression that can fail; a row that is dropped would not.")
-    return columns.plain_column(key)
+    return columns.source_column(key)
 
 
 def _follow(trace: _Trace, start: int, key: KeyColumn) -> list[Branch]:
@@ -172,7 +175,7 @@ def _follow(trace: _Trace, start: int, key: KeyColumn) -> list[Branch]:
         elif isinstance(node, OtherNode):
             branches.append(way.end(_refuse_operator(node)))
         else:
-            stack.extend(reversed(_steps(trace, node, wanted, _past_node(trace, node, way))))
+            stack.extend(reversed(_steps(trace, node, wanted, _past_node(trace, node, wanted, way))))
     return branches
 
 
@@ -187,14 +190,14 @@ def _steps(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) -> lis
     return [(node.children[0], below, replace(way, keep_nulls=True) if keeps else way)]
 
 
-def _past_node(trace: _Trace, node: _InnerNode, way: _Way) -> _Way:
+def _past_node(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) -> _Way:
     """The way below a node: what its rows have before them there, and whether the node stops a filter."""
     if isinstance(node, QueryStage):
         return replace(way, other_stage=True).stopped(Refusal(ALREADY_STARTED, f"{node.op} has started: its scans run already."))
     if not trace.plan.is_deterministic(node.id):
         # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
         way = way.stopped(Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic."))
-    if trace.plan.may_raise(node.id):
+    if trace.plan.may_raise(node.id) and not _only_shifts(trace.plan, node, wanted):
         way = way.stopped(Refusal(MAY_RAISE, f"{node.op} in between can fail on some row; a row that is dropped would not."))
     if isinstance(node, Exchange):
         if node.kind == REUSED_EXCHANGE:
@@ -209,6 +212,14 @@ def _past_node(trace: _Trace, node: _InnerNode, way: _Way) -> _Way:
     if isinstance(node, Sort):
         return way.past(SORT)
     return way.past(JOIN) if isinstance(node, Join) else way
+
+
+def _only_shifts(plan: Plan, node: _InnerNode, wanted: KeyColumn) -> bool:
+    """Whether a node can fail in nothing but the shift that makes the key: rows on which that fails are kept."""
+    if not isinstance(node, Project) or node.may_raise:
+        return False
+    made = plan.named(node).get(wanted.id)
+    return all(not expr.may_raise or (expr is made and raises_past_its_type_only(expr)) for expr in node.exprs)
 
 
 def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[_Step]:
@@ -228,7 +239,7 @@ def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[
             continue
         here, there = columns.plain_column(mine), columns.plain_column(theirs)
         if isinstance(here, KeyColumn) and isinstance(there, KeyColumn) and not here.keep_nulls and not there.keep_nulls:
-            steps.append((join.child_of(other), there, replace(way, across=True)))
+            steps.append((join.child_of(other), replace(wanted, id=there.id, name=there.name), replace(way, across=True)))
     return steps
 
 
@@ -254,7 +265,8 @@ def _end_at_scan(trace: _Trace, scan: Scan, wanted: KeyColumn, way: _Way) -> Bra
             Refusal(NOT_A_PLAIN_COLUMN, f"The scan of {scan.table} has {len(matching)} columns with the id {wanted.id}.")
         )
     found = ProbeColumn(scan.id, scan.table, matching[0].id, matching[0].name, matching[0].type)
-    return way.end(_refuse_column(scan, found, trace), found)
+    shift = UNMOVED if wanted.shift.is_plain else wanted.shift.on(found.type)
+    return way.end(_refuse_column(scan, found, trace) or _refuse_shift(found, shift), found, shift)
 
 
 def _refuse_column(scan: Scan, column: ProbeColumn, trace: _Trace) -> Refusal | None:
@@ -271,6 +283,13 @@ def _refuse_column(scan: Scan, column: ProbeColumn, trace: _Trace) -> Refusal | 
     if not comparable_with_key(column.type, trace.key_type):
         return Refusal(CAST_NOT_WIDENING, f"{named} is {column.type}, and the keys of the filter are {trace.key_type}.")
     return None
+
+
+def _refuse_shift(column: ProbeColumn, shift: Shift) -> Refusal | None:
+    """Why the values of a column can't be told from the keys that are made of them."""
+    if shift.is_plain or (is_whole_number(column.type) and shift.low <= shift.high and LEAST <= shift.by <= MOST):
+        return None
+    return Refusal(NOT_A_PLAIN_COLUMN, f"The key moves {column.table}.{column.name} by {shift.by}, past the end of {column.type}.")
 
 
 def _refuse_operator(node: OtherNode) -> Refusal:

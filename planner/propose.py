@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planner.estimates import Estimates
-from planner.expressions import Expression, OtherExpression, innermost
+from planner.expressions import Expression, OtherExpression, Shifted, innermost, raises_past_its_type_only
 from planner.hints import refuse_by_cost, settings_for
 from planner.labels import label_key
 from planner.legality import refuse_to_filter
@@ -15,6 +15,7 @@ from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, Scan, other_side
 from planner.observed import Traits, refuse_lost
 from planner.reasons import DUPLICATE_KEY, MAY_RAISE, NOT_DETERMINISTIC, NULL_SAFE_PAIR, SOURCE_NOT_EXCHANGED, Refusal
 from planner.settings import PlanSettings
+from planner.shifts import UNMOVED, Shift
 from planner.stages import may_change_when_recomputed, source_of
 from planner.traits import traits_of
 
@@ -23,7 +24,7 @@ from planner.traits import traits_of
 class Proposal:
     """A filter that would be right: keys `keys` of `join`, read off `source`, filter `columns`, all of one scan.
 
-    `across`: the filter reaches the scan over an equality of another join.
+    `across`: the filter reaches the scan over an equality of another join. `shift`: how the key is made of the column.
     """
 
     join: int
@@ -35,6 +36,7 @@ class Proposal:
     gate: bool
     ahead: str | None
     across: bool = False
+    shift: Shift = UNMOVED
 
     @property
     def scan(self) -> int:
@@ -114,8 +116,8 @@ def _refuse_direction(direction: _Direction) -> Refusal | None:
     refusal = refuse_to_filter(join.join_type, direction.probe_side, join.null_aware)
     if refusal is not None:
         return refusal
-    if join.may_raise or any(key.may_raise for key in join.keys_of(direction.probe_side)):
-        return Refusal(MAY_RAISE, "A key of the probe side can fail on some row; a row that is dropped would not.")
+    if join.may_raise:
+        return Refusal(MAY_RAISE, "The join can fail on some row; a row that is dropped would not.")
     if direction.source is None:
         return Refusal(SOURCE_NOT_EXCHANGED, f"{join.op} reads its build side row by row: it has no keys before the join runs.")
     unsteady = may_change_when_recomputed(plan, direction.source)
@@ -129,7 +131,7 @@ def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, ta
     probe, build = join.keys_of(direction.probe_side)[key], join.keys_of(direction.build_side)[key]
     build_label = label_key(plan, join.child_of(direction.build_side), build)
     pair = f"{identity(join.left_keys[key])}|{identity(join.right_keys[key])}"
-    refusal = refusal or _refuse_key(probe, build)
+    refusal = refusal or _refuse_raising(direction, key) or _refuse_key(probe, build)
     if refusal is not None:
         branches: tuple[Branch, ...] = (Branch(None, refusal, False, None, False, False),)
     else:
@@ -151,6 +153,14 @@ def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, ta
             proposal = proposal if why is None else None
         target = target_id((column,))
         yield Entry(pair, target, join.id, (key,), build_label, probe_label(column), column.scan, proposal, why)
+
+
+def _refuse_raising(direction: _Direction, key: int) -> Refusal | None:
+    """A row that the filter of one key drops must not be one on which another key, or more than a shift of this one, would fail."""
+    keys = direction.join.keys_of(direction.probe_side)
+    if raises_past_its_type_only(keys[key]) and not any(other.may_raise for other in (*keys[:key], *keys[key + 1 :])):
+        return None
+    return Refusal(MAY_RAISE, "A key of the probe side can fail on some row; a row that is dropped would not.")
 
 
 def _refuse_scan(direction: _Direction, column: ProbeColumn) -> Refusal | None:
@@ -184,6 +194,7 @@ def _proposal(direction: _Direction, key: int, branch: Branch, column: ProbeColu
         gate=shuffled or branch.other_stage,
         ahead=SHUFFLE if shuffled else branch.ahead,
         across=branch.across,
+        shift=branch.shift,
     )
 
 
@@ -215,4 +226,6 @@ def target_id(columns: tuple[ProbeColumn, ...]) -> str:
 def identity(expr: Expression) -> str:
     """What an expression is, casts and wrappers aside: they follow from the types."""
     inner = innermost(expr)
+    if isinstance(inner, Shifted):
+        return f"{'-' if inner.sign < 0 else ''}{identity(inner.child)}{inner.by:+d}"
     return inner.text if isinstance(inner, OtherExpression) else str(inner.id)

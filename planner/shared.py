@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from planner.expressions import Alias, Attribute, Expression, OtherExpression
+from planner.expressions import Alias, Attribute, Expression, OtherExpression, Shifted
 from planner.hints import directive_of
 from planner.nodes import Exchange, Join, Plan, Project, QueryStage, Scan
 from planner.propose import Proposal
@@ -83,7 +83,7 @@ def form_of(plan: Plan, proposal: Proposal) -> Form:
         unit_named(source),
         tuple(_key_form(plan, below, proposal.source, keys[key]) for key in proposal.keys),
         tuple(positions.index(column.column) for column in proposal.columns),
-        (proposal.keep_nulls, proposal.gate, proposal.ahead, directive_of(scan.hints, scan.table)),
+        (proposal.keep_nulls, proposal.gate, proposal.ahead, proposal.shift, directive_of(scan.hints, scan.table)),
     )
 
 
@@ -95,7 +95,8 @@ def _key_form(plan: Plan, start: int, source: int, key: Expression) -> Form:
         return _key_form(plan, start, source, key.child)
     if isinstance(key, OtherExpression):
         return (_EXPRESSION_ID.sub("#", key.text), key.type, *_all_places(plan, start, source, key.refs))
-    return (type(key).__name__, key.type, _key_form(plan, start, source, key.child))
+    moved = (key.sign, key.by) if isinstance(key, Shifted) else ()
+    return (type(key).__name__, key.type, *moved, _key_form(plan, start, source, key.child))
 
 
 def _all_places(plan: Plan, start: int, source: int, ids: Iterable[int]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from planner.expressions import Expression, OtherExpression, innermost
+from planner.expressions import Expression, OtherExpression, Shifted, innermost
 from planner.labels import label_key
 from planner.nodes import Filter, Join, OtherNode, Plan, Scan
 from planner.observed import Traits
@@ -57,6 +57,8 @@ def _shape(plan: Plan, scan: Scan) -> list[Any]:
 
 def _references(expr: Expression) -> Iterator[int]:
     inner = innermost(expr)
+    if isinstance(inner, Shifted):
+        return _references(inner.child)
     return iter(inner.refs) if isinstance(inner, OtherExpression) else iter((inner.id,))
 
 

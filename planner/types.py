@@ -28,6 +28,17 @@ def is_integral(type_: str) -> bool:
     return type_ in INTEGRAL_WIDTH
 
 
+def is_whole_number(type_: str) -> bool:
+    """Whether values are whole numbers of a fixed number of bits; of dates their days are."""
+    return type_ in INTEGRAL_WIDTH or type_ == "date"
+
+
+def whole_number_bounds(type_: str) -> tuple[int, int]:
+    """The least and the greatest value of a type of whole numbers."""
+    bits = 8 * INTEGRAL_WIDTH.get(type_, 4)
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
 def is_key_type(type_: str) -> bool:
     """Whether values of a type have a place in one of the key domains of docs/protocol.md."""
     return type_ in PLAIN_KEY_TYPES or _decimal(type_) is not None

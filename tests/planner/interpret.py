@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planner.answer import Placeholder
-from planner.expressions import Alias, Attribute, CoalesceDefault, Expression, OtherExpression
+from planner.expressions import Alias, Attribute, CoalesceDefault, Expression, OtherExpression, Shifted
 from planner.nodes import (
     Aggregate,
     Exchange,
@@ -153,8 +153,14 @@ def _matches(join: Join, left: Row, right: Row) -> bool:
 
 
 def _passes(placeholder: Placeholder, keys: set[tuple[Value, ...]], row: Row) -> bool:
-    found = tuple(row[column] for column in placeholder.columns)
+    found = tuple(_shifted(placeholder, row[column]) for column in placeholder.columns)
     return found in keys or (placeholder.keep_nulls and found == (None,))
+
+
+def _shifted(placeholder: Placeholder, value: Value) -> Value:
+    """The key of a column's value. No value here is one that a shift can't tell the key of."""
+    shift = placeholder.shift
+    return value if shift is None or value is None else shift.sign * value + shift.by
 
 
 def _aggregated(node: Aggregate, rows: list[Row]) -> list[Row]:
@@ -176,6 +182,8 @@ def value(expr: Expression, row: Row) -> Value:
     if isinstance(expr, OtherExpression):
         return _computed(expr.text, row)
     inner = value(expr.child, row)
+    if isinstance(expr, Shifted):
+        return None if inner is None else expr.sign * inner + expr.by
     return DEFAULT if isinstance(expr, CoalesceDefault) and inner is None else inner
 
 

@@ -60,6 +60,11 @@ def normalize(child: Raw) -> Raw:
     return {"kind": "normalize", "type": child["type"], "child": child}
 
 
+def shift(child: Raw, sign: int, by: int, **more: Any) -> Raw:
+    """`sign · child + by`; with `may_raise=True` in a session that raises on overflow."""
+    return {"kind": "shift", "type": child["type"], "child": child, "sign": sign, "by": by, **more}
+
+
 def coalesce_default(child: Raw) -> Raw:
     return {"kind": "coalesce_default", "type": child["type"], "child": child}
 

@@ -27,6 +27,7 @@ from tests.planner.plans import (
     join,
     project,
     scan,
+    shift,
     sort,
     stage,
     union,
@@ -89,6 +90,10 @@ class _Maker:
         id_ = self.rnd.choice(ids)
         return computed(f"gt(#{id_},{self.rnd.randint(0, 2)})", "boolean", [id_])
 
+    def shifted(self, child: Raw) -> Raw:
+        """By little: the values are few, and far from the ends of their type."""
+        return shift(child, self.rnd.choice([1, 1, -1]), self.rnd.randint(-1, 4))
+
     def some(self, ids: list[int]) -> list[int]:
         """Some of the ids, seldom none."""
         return self.rnd.sample(ids, self.rnd.randint(0 if self.rnd.random() < 0.2 else 1, len(ids)))
@@ -106,8 +111,10 @@ class _Maker:
                 exprs.append(attr(id_))
             elif made < 0.6:
                 exprs.append(alias(self.new_id(), attr(id_)))
-            elif made < 0.8:
+            elif made < 0.75:
                 exprs.append(alias(self.new_id(), cast("bigint", attr(id_))))
+            elif made < 0.9:
+                exprs.append(alias(self.new_id(), self.shifted(attr(id_))))
             else:
                 exprs.append(alias(self.new_id(), computed(f"plus(#{id_},1)", "int", [id_])))
         return project(child, *exprs)
@@ -183,14 +190,18 @@ class _Maker:
     def keys(self, left: Raw, right: Raw) -> tuple[list[Raw], list[Raw]]:
         left_keys, right_keys = [], []
         for _ in range(self.rnd.choice([1, 1, 2])):
-            one, two = self.pick(left["output"]), self.pick(right["output"])
+            one, two = self.key(left["output"]), self.key(right["output"])
             if self.rnd.random() < 0.2:
-                left_keys += [coalesce_default(one), computed(f"isnull(#{one['id']})", "boolean", [one["id"]])]
-                right_keys += [coalesce_default(two), computed(f"isnull(#{two['id']})", "boolean", [two["id"]])]
+                left_keys += [coalesce_default(one), _is_null(one)]
+                right_keys += [coalesce_default(two), _is_null(two)]
             else:
                 left_keys.append(one)
                 right_keys.append(two)
         return left_keys, right_keys
+
+    def key(self, ids: list[int]) -> Raw:
+        column = self.pick(ids)
+        return self.shifted(column) if self.rnd.random() < 0.03 else column
 
     def sides(self, left: Raw, right: Raw, kind: str, build_side: str | None) -> tuple[Raw, Raw]:
         if kind in ("broadcast_hash_join", "nested_loop_join"):
@@ -199,6 +210,12 @@ class _Maker:
             return left, self.exchanged(right, broadcast)
         one, two = (side if self.rnd.random() < 0.1 else self.exchanged(side, exchange) for side in (left, right))
         return (sort(one), sort(two)) if kind == "sort_merge_join" else (one, two)
+
+
+def _is_null(key: Raw) -> Raw:
+    """A column and what a shift makes of it are null together."""
+    id_ = key["child"]["id"] if key["kind"] == "shift" else key["id"]
+    return computed(f"isnull(#{id_})", "boolean", [id_])
 
 
 def _moved(value: Any, offset: int) -> Any:

@@ -83,16 +83,17 @@ def test_the_same_plan_gives_the_same_answer(rnd: random.Random, cost: str) -> N
 
 def test_the_random_plans_meet_what_they_are_for() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(600):
+    for seed in range(900):
         made = random_plan(random.Random(seed), 3)
         run, answer = check(made, "always")
         seen["plans with rows dropped"] += run.dropped > 0
         seen["gates"] += any(each.gate for each in answer.placeholders)
         seen["composite filters"] += any(len(each.keys) > 1 for each in answer.placeholders)
+        seen["shifts"] += any(each.shift is not None for each in answer.placeholders)
         seen["nulls kept"] += any(each.keep_nulls for each in answer.placeholders)
         seen.update({each.reason for each in answer.candidates})
         seen.update({f"ahead: {each.ahead}" for each in answer.placeholders})
-    wanted = {"plans with rows dropped": 150, "gates": 150, "composite filters": 20, "nulls kept": 20}
+    wanted = {"plans with rows dropped": 150, "gates": 150, "composite filters": 20, "nulls kept": 20, "shifts": 40}
     wanted |= {"SHARED_EXCHANGE": 10, "ALREADY_STARTED": 20, "NULL_SAFE_PAIR": 20}
     wanted |= {"ahead: aggregate": 5, "ahead: window": 5, "ahead: join": 10}
     assert {what: seen[what] for what, least in wanted.items() if seen[what] < least} == {}

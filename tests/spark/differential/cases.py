@@ -21,7 +21,10 @@ class Column:
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file. `without` is a column that it lacks (its values here are null), `as_int` are bigints stored as INT32."""
+    """One Parquet file. `without` is a column that it lacks (its values here are null).
+
+    `stored_as` are columns of another type in the file, by name: a narrower one, or a wider one of which Spark cuts off bits.
+    """
 
     rows: tuple[Row, ...]
     writer: str = "pyarrow"
@@ -30,7 +33,7 @@ class DataFile:
     page_index: bool = False
     dictionary: bool = True
     without: str | None = None
-    as_int: tuple[str, ...] = ()
+    stored_as: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

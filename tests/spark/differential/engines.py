@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 from pyspark.sql import SparkSession
 
-from tests.spark.differential.cases import Table
-from tests.spark.differential.write import TableWriter
+from tests.spark.differential.cases import Column, Table
+from tests.spark.differential.write import NARROW, TableWriter
 
 # The layer is given time that nobody would wait for, so that a slow machine is no disagreement.
 PATIENCE = {"rtfilter.planner.timeoutMs": "30000", "rtfilter.footers.waitMs": "20000"}
@@ -52,7 +52,7 @@ class Engines:
         self._writer.write(table, place)
         schema = ", ".join(f"{column.name} {column.type}" for column in table.columns)
         self.spark.read.schema(schema).parquet(str(place)).createOrReplaceTempView(name)
-        columns = ", ".join(f"cast({column.name} as {_duck_type(column.type)}) as {column.name}" for column in table.columns)
+        columns = ", ".join(f"cast({_as_shown(column)} as {_duck_type(column.type)}) as {column.name}" for column in table.columns)
         files = f"read_parquet('{place}/*.parquet', union_by_name=true)"
         self.duck.execute(f"create or replace table {name} as select {columns} from {files}")
         self._shown[name] = table, place
@@ -74,4 +74,12 @@ class Engines:
 
 def _duck_type(type_: str) -> str:
     """DuckDB's name of a column type. Both timestamps are one without a zone there: all sessions are in UTC."""
-    return "timestamp" if type_.startswith("timestamp") else type_
+    return "timestamp" if type_.startswith("timestamp") else "blob" if type_ == "binary" else type_
+
+
+def _as_shown(column: Column) -> str:
+    """A stored number as Spark shows it: the lower bits of it where the column has no more."""
+    if column.type not in NARROW:
+        return column.name
+    count = NARROW[column.type]
+    return f"(cast({column.name} as bigint) + {count // 2}) % {count} - {count // 2}"

@@ -8,9 +8,21 @@ from decimal import Decimal
 from random import Random
 
 from tests.spark.differential.cases import Column, DataFile, Row, Table, Value
-from tests.spark.differential.values import BOUNDS, extremes, stranger
+from tests.spark.differential.values import ODD_FLOATS, extremes, fits, stranger
 
 NAMES = ("a", "b", "d", "g", "v")
+# What a file may store for a column of the schema: a narrower type of equal values, or a wider one of more bits.
+STORED_AS = {
+    "smallint": ("tinyint", "int"),
+    "int": ("tinyint", "smallint"),
+    "bigint": ("tinyint", "smallint", "int", "int", "int"),
+    "tinyint": ("int",),
+    "double": ("float",),
+    "decimal(18,4)": ("decimal(9,2)", "decimal(12,3)"),
+    "decimal(12,3)": ("decimal(9,2)",),
+    "decimal(30,6)": ("decimal(22,2)", "decimal(18,4)"),
+}
+TINY = ("tinyint", "smallint", "int", "bigint")
 # The day on which the Gregorian calendar began, 1582-10-15.
 GREGORIAN = -141_427
 
@@ -56,7 +68,7 @@ def _values(rng: Random, count: int) -> tuple[Sequence[Value], tuple[str, ...]]:
     kind = rng.choices(["whole", "text", "decimal", "float", "boolean"], [40, 22, 18, 16, 4])[0]
     if kind == "text":
         prefix = rng.choice(["k", "", "é", "a prefix that is rather long, longer than 64 bytes of a string in truth: "])
-        return [f"{prefix}{number * 7:05}" for number in range(count)], ("string",)
+        return [f"{prefix}{number * 7:05}" for number in range(count)], rng.choice([("string",), ("string",), ("binary",)])
     if kind == "decimal":
         low = rng.choice([0, -count // 2, 10**6, -(10**7) + 1])
         quarters = [str(Decimal(low + number) / 4) for number in range(count)]
@@ -86,7 +98,7 @@ def _whole_numbers(rng: Random, count: int) -> tuple[list[int], tuple[str, ...]]
     """Rising numbers, and the types that hold them."""
     low, step, types = rng.choice(
         [
-            (rng.randint(-100, 0), 1, ("tinyint", "smallint", "int", "bigint") if count < 120 else ("smallint", "int", "bigint")),
+            (rng.randint(-100, 0), 1, ("tinyint", *TINY) if count < 120 else TINY[1:]),
             (rng.randint(-30_000, 20_000), rng.randint(1, 20), ("smallint", "int", "bigint")),
             (rng.randint(-(10**6), 10**6), rng.randint(1, 1_000), ("int", "bigint")),
             (0, 1, ("smallint", "int", "int", "bigint")),
@@ -166,9 +178,17 @@ def _spoil(rng: Random, rows: list[list[Value]], types: Sequence[str], fact: boo
             for row in rows:
                 row[column] = None if rng.random() < share else row[column]
         if fact and rng.random() < 0.25:
-            start = rng.randrange(len(rows))
-            for row in rows[start : start + rng.randint(50, 300)]:
-                row[column] = None
+            _fill_run(rng, rows, column, None)
+        if fact and type_ in ("float", "double") and rng.random() < 0.5:
+            # Packs whose bounds are of such values, or of none.
+            for _ in range(rng.randint(1, 3)):
+                _fill_run(rng, rows, column, rng.choice(ODD_FLOATS))
+
+
+def _fill_run(rng: Random, rows: list[list[Value]], column: int, value: Value) -> None:
+    start = rng.randrange(len(rows))
+    for row in rows[start : start + rng.randint(50, 300)]:
+        row[column] = value
 
 
 def _files(rng: Random, rows: list[list[Value]], columns: tuple[Column, ...], fact: bool) -> tuple[DataFile, ...]:
@@ -184,17 +204,13 @@ def _file(rng: Random, rows: tuple[Row, ...], columns: tuple[Column, ...], pack_
     writer = rng.choices(["pyarrow", "duckdb", "spark"], [88, 10, 2])[0]
     if writer != "pyarrow":
         return DataFile(rows, writer, pack_rows)
-    as_int = tuple(
-        column.name
-        for position, column in enumerate(columns)
-        if column.type == "bigint" and rng.random() < 0.2 and all(_is_int(row[position]) for row in rows)
-    )
-    return DataFile(rows, writer, pack_rows, rng.random() > 0.08, rng.random() < 0.25, rng.random() < 0.7, None, as_int)
-
-
-def _is_int(value: Value) -> bool:
-    low, high = BOUNDS["int"]
-    return value is None or (isinstance(value, int) and low <= value <= high)
+    stored_as = []
+    for position, column in enumerate(columns):
+        if column.type in STORED_AS and rng.random() < 0.2:
+            type_ = rng.choice(STORED_AS[column.type])
+            if all(fits(row[position], type_) for row in rows):
+                stored_as.append((column.name, type_))
+    return DataFile(rows, writer, pack_rows, rng.random() > 0.08, rng.random() < 0.25, rng.random() < 0.7, None, tuple(stored_as))
 
 
 def _with_missing_column(rng: Random, table: Table) -> Table:
@@ -204,5 +220,7 @@ def _with_missing_column(rng: Random, table: Table) -> Table:
     missing = rng.randrange(4)
     first, *others = table.files
     rows = tuple((*row[:missing], None, *row[missing + 1 :]) for row in first.rows)
-    older = replace(first, rows=rows, without=NAMES[missing], as_int=tuple(name for name in first.as_int if name != NAMES[missing]))
+    older = replace(
+        first, rows=rows, without=NAMES[missing], stored_as=tuple(each for each in first.stored_as if each[0] != NAMES[missing])
+    )
     return replace(table, files=(older, *others))

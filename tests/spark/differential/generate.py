@@ -17,11 +17,12 @@ from tests.spark.differential.values import BOUNDS, ODD_STRINGS, literal
 QUERIES_PER_SET = 8
 # What a join key makes of columns of types that are not whole numbers.
 FORMS_OF_TYPE = {
-    "date": ("next day",),
+    "date": ("next day", "next week"),
     "timestamp": ("day",),
     "timestamp_ntz": ("day",),
     "boolean": ("opposite",),
     "string": ("doubled", "not null text"),
+    "binary": ("not null binary",),
     "float": ("as double", "not null"),
     "double": ("not null",),
 }
@@ -37,9 +38,10 @@ def generate(seed: int) -> Case:
     tables = _tables(seed // QUERIES_PER_SET)
     # As texts, for Random takes -1 and 1, or a set and a query of one number, for the same seed.
     rng = Random(f"query {seed}")
-    query = _QueryMaker(rng, tables).query()
+    ansi = rng.random() > 0.2
+    query = _QueryMaker(rng, tables, ansi).query()
     named = set(query.sources())
-    return Case(seed, tuple(table for table in tables if table.name in named), query, _conf(rng))
+    return Case(seed, tuple(table for table in tables if table.name in named), query, _conf(rng, ansi))
 
 
 @functools.lru_cache(maxsize=4)
@@ -47,12 +49,13 @@ def _tables(number: int) -> tuple[Table, ...]:
     return generate_tables(Random(f"tables {number}"))
 
 
-def _conf(rng: Random) -> tuple[tuple[str, str], ...]:
+def _conf(rng: Random, ansi: bool) -> tuple[tuple[str, str], ...]:
     """Small plans are compiled slower than they run, so most cases do without; the layer's own options vary too."""
     compiled = rng.random() < 0.1
     entries = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.ansi.enabled": str(ansi).lower(),
         "spark.sql.codegen.wholeStage": str(compiled).lower(),
         "spark.sql.codegen.factoryMode": "FALLBACK" if compiled else "NO_CODEGEN",
     }
@@ -71,8 +74,9 @@ def _conf(rng: Random) -> tuple[tuple[str, str], ...]:
 class _QueryMaker:
     """Draws a query over the tables; `sources` are the tables and, once there is one, the CTE."""
 
-    def __init__(self, rng: Random, tables: tuple[Table, ...]) -> None:
+    def __init__(self, rng: Random, tables: tuple[Table, ...], ansi: bool) -> None:
         self.rng = rng
+        self.ansi = ansi
         self.sources = {table.name: table for table in tables}
         self.facts = [table.name for table in tables if table.rows > 200] or [tables[0].name]
         self.others = [table.name for table in tables if table.name not in self.facts] or [tables[-1].name]
@@ -185,7 +189,7 @@ class _QueryMaker:
     def _key(self, left: Relation, right: Relation, column: str) -> Key:
         rng = self.rng
         null_safe = rng.random() < 0.15
-        if rng.random() > 0.12:
+        if rng.random() > 0.2:
             return Key(left.alias, column, column, null_safe=null_safe)
         form = rng.choice(self._forms({*self._types(left, column), *self._types(right, column)}))
         sides = rng.choice([(form, "plain"), ("plain", form), (form, form)])
@@ -196,9 +200,13 @@ class _QueryMaker:
         return [self.sources[name].type_of(column) for name in (relation.source, relation.second) if name]
 
     def _forms(self, types: set[str]) -> list[str]:
-        """What may be made of columns of these types; arithmetic on a bigint may overflow, with the layer and without."""
+        """What may be made of columns of these types without an error, with the layer and without."""
         if types <= set(BOUNDS) and types.isdisjoint(FORMS_OF_TYPE):
-            return ["wide", "narrow", "not null", *(() if "bigint" in types else ("plus", "negated", "as decimal", "as double"))]
+            if "bigint" in types:
+                moved = ["tried long", *(() if self.ansi else ("wrapped long", "wrapped long"))]
+                return ["wide", "narrow", "not null", *moved, *moved]
+            moved = ["plus", "negated", "tried", *(() if self.ansi else ("wrapped", "wrapped", "wrapped"))]
+            return ["wide", "narrow", "not null", "as decimal", "as decimal", "as double", *moved, *moved, *moved]
         return list(FORMS_OF_TYPE.get(min(types), ("as double",))) if len(types) == 1 else ["as double"]
 
     def _subquery(self, alias: str, relations: dict[str, Relation]) -> Subquery:

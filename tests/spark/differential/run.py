@@ -157,8 +157,14 @@ def _in_utc(value: datetime | None) -> datetime | None:
 
 
 def _counted(rows: Iterable[tuple[Any, ...]]) -> Rows:
+    return Counter(tuple(map(_comparable, row)) for row in rows)
+
+
+def _comparable(value: Any) -> Any:
     """NaN as a text, for it equals nothing. -0.0 equals 0.0: which of the two an aggregate returns is chance."""
-    return Counter(tuple("NaN" if isinstance(value, float) and math.isnan(value) else value for value in row) for row in rows)
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    return bytes(value) if isinstance(value, bytearray) else value
 
 
 def _difference(one: str, rows: Rows, other: str, others: Rows) -> str:

@@ -175,7 +175,7 @@ def _column_cuts(case: Case) -> Cuts:
                     file,
                     rows=tuple(row[:position] + row[position + 1 :] for row in file.rows),
                     without=None if file.without == column.name else file.without,
-                    as_int=tuple(name for name in file.as_int if name != column.name),
+                    stored_as=tuple(each for each in file.stored_as if each[0] != column.name),
                 )
                 for file in table.files
             )

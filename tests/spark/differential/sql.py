@@ -26,7 +26,26 @@ FORMS = {
     "opposite": "(not {})",
     "doubled": "({} || {})",
     "not null text": "coalesce({}, 'k00007')",
+    "not null binary": "coalesce({}, unhex('6b3030303037'))",
+    # Null past the end of the type; DuckDB has no try_add.
+    "tried": "try_add(cast({} as int), 7)",
+    "tried long": "try_subtract(-7, cast({} as bigint))",
+    # Round the end of the type, in a session that does not raise.
+    "wrapped": "(cast({} as int) + 7)",
+    "wrapped long": "(-7 - cast({} as bigint))",
+    "next week": "date_add({}, 7)",
 }
+_INT, _LONG = 2**31, 2**63
+DUCKDB_FORMS = {
+    **FORMS,
+    "tried": f"(case when cast({{}} as bigint) + 7 < {_INT} then cast({{}} as bigint) + 7 end)",
+    "tried long": f"(case when -7 - cast({{}} as hugeint) < {_LONG} then -7 - cast({{}} as hugeint) end)",
+    "wrapped": f"((cast({{}} as bigint) + 7 + {3 * _INT}) % {2 * _INT} - {_INT})",
+    "wrapped long": f"((-7 - cast({{}} as hugeint) + {3 * _LONG}) % {2 * _LONG} - {_LONG})",
+    "next week": "({} + 7)",
+}
+# What a session may make of an overflow depends on its mode.
+NOT_ANSI = ("wrapped", "wrapped long")
 
 ITEMS = {
     "column": "{column}",
@@ -95,8 +114,9 @@ def _from(relation: Relation, columns: Columns) -> str:
 
 
 def _key(key: Key, alias: str, dialect: str) -> str:
-    left = FORMS[key.left_form].replace("{}", f"{key.left_alias}.{key.left}")
-    right = FORMS[key.right_form].replace("{}", f"{alias}.{key.right}")
+    forms = FORMS if dialect == SPARK else DUCKDB_FORMS
+    left = forms[key.left_form].replace("{}", f"{key.left_alias}.{key.left}")
+    right = forms[key.right_form].replace("{}", f"{alias}.{key.right}")
     null_safe = "<=>" if dialect == SPARK else "is not distinct from"
     return f"{left} {null_safe if key.null_safe else '='} {right}"
 

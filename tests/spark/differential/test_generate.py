@@ -7,13 +7,26 @@ import pytest
 from tests.spark.differential import cases as cases_module
 from tests.spark.differential.cases import Case
 from tests.spark.differential.generate import JOIN_KINDS, QUERIES_PER_SET, STRATEGIES, generate
-from tests.spark.differential.sql import DUCKDB, FORMS, SPARK, render
+from tests.spark.differential.sql import DUCKDB, FORMS, NOT_ANSI, SPARK, render
 
-# One of each set: tables of their own.
-SEEDS = range(0, 600 * QUERIES_PER_SET, QUERIES_PER_SET)
+# Two of each set: many tables, and more queries.
+SEEDS = range(0, 600 * QUERIES_PER_SET, QUERIES_PER_SET // 2)
 TYPES = (
-    *("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz", "boolean", "float", "double", "string"),
-    *("decimal(9,2)", "decimal(18,4)", "decimal(22,2)", "decimal(12,1)"),
+    *(
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+        "boolean",
+        "float",
+        "double",
+        "string",
+        "binary",
+    ),
+    *("binary", "decimal(9,2)", "decimal(18,4)", "decimal(22,2)", "decimal(12,1)"),
 )
 SETTINGS = ("rtfilter.cost", "rtfilter.kinds", "rtfilter.set.maxKeys", "spark.sql.autoBroadcastJoinThreshold")
 
@@ -61,6 +74,29 @@ def test_every_join_strategy_form_and_setting_occurs(cases: list[Case]) -> None:
     assert {entry for case in cases for entry, _ in case.conf} >= set(SETTINGS)
     assert any(key.null_safe for key in keys)
     assert any(len(join.keys) > 1 for join in joins)
+
+
+def test_sums_wrap_round_only_where_none_raises(cases: list[Case]) -> None:
+    wrapped = [case for case in cases if any(form in _forms(case) for form in NOT_ANSI)]
+    assert wrapped
+    assert all(dict(case.conf)["spark.sql.ansi.enabled"] == "false" for case in wrapped)
+
+
+def _forms(case: Case) -> set[str]:
+    keys = [key for block in case.query.blocks for join in block.joins for key in join.keys]
+    return {form for key in keys for form in (key.left_form, key.right_form)}
+
+
+@pytest.mark.parametrize("pair", [("bigint", "int"), ("int", "smallint"), ("tinyint", "int"), ("double", "float")])
+def test_a_file_may_store_another_type_than_the_schema_says(pair: tuple[str, str], cases: list[Case]) -> None:
+    files = [(table, file) for case in cases for table in case.tables for file in table.files]
+    assert any((table.type_of(name), type_) == pair for table, file in files for name, type_ in file.stored_as)
+
+
+@pytest.mark.parametrize("value", ["NaN", "-0.0"])
+def test_packs_are_full_of_one_odd_float(value: str, cases: list[Case]) -> None:
+    files = [file for case in cases for table in case.tables for file in table.files]
+    assert any(list(column).count(value) > file.pack_rows for file in files for column in zip(*file.rows, strict=True))
 
 
 @pytest.mark.parametrize("value", ["NaN", "-0.0", "inf"])

@@ -1,7 +1,7 @@
 """What a value of a case is in each column type: in a Parquet file, and as a literal of a query.
 
-Whole numbers, dates (days), timestamps (microseconds since 1970-01-01 UTC) and booleans are ints; decimals, floats and texts are
-texts, so that NaN and −0.0 print as part of a literal.
+Whole numbers, dates (days), timestamps (microseconds since 1970-01-01 UTC) and booleans are ints; decimals, floats, texts and
+binaries (their UTF-8) are texts, so that NaN and −0.0 print as part of a literal.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ ARROW_TYPES = {
     "float": pa.float32(),
     "double": pa.float64(),
     "string": pa.string(),
+    "binary": pa.binary(),
 }
 BOUNDS = {
     "tinyint": (-(2**7), 2**7 - 1),
@@ -69,7 +70,23 @@ def stored(value: Value, type_: str) -> Any:
         return Decimal(value).quantize(Decimal(1).scaleb(-digits(type_)[1]))
     if type_ in ("float", "double"):
         return float(value)
+    if type_ == "binary":
+        return str(value).encode()
     return bool(value) if type_ == "boolean" else value
+
+
+def fits(value: Value, type_: str) -> bool:
+    """Whether a value can be stored as another type without a loss."""
+    if value is None:
+        return True
+    if type_ in BOUNDS:
+        low, high = BOUNDS[type_]
+        return isinstance(value, int) and low <= value <= high
+    if type_ == "float":
+        return value in ODD_FLOATS or struct.unpack("<f", struct.pack("<f", float(value)))[0] == float(value)
+    precision, scale = digits(type_)
+    number = Decimal(value)
+    return number == round(number, scale) and abs(number) < 10 ** (precision - scale)
 
 
 def literal(value: Value, type_: str) -> str:
@@ -82,6 +99,8 @@ def literal(value: Value, type_: str) -> str:
         return "true" if value else "false"
     if type_ == "string":
         return f"'{value}'"
+    if type_ == "binary":
+        return f"unhex('{str(value).encode().hex()}')"
     return f"cast('{value}' as {type_})" if type_ in ("float", "double") else f"({value})"
 
 
@@ -89,7 +108,7 @@ def extremes(type_: str) -> tuple[Value, ...]:
     """Values at the ends of a type, and those that engines treat in a way of their own."""
     if type_ in ("float", "double"):
         return ODD_FLOATS
-    if type_ == "string":
+    if type_ in ("string", "binary"):
         return ODD_STRINGS
     if type_.startswith("decimal"):
         precision, scale = digits(type_)
@@ -102,7 +121,7 @@ def stranger(rng: Random, type_: str) -> Value:
     """A value that most likely no other table has."""
     if type_ in ("float", "double"):
         return str(struct.unpack("<f", struct.pack("<f", rng.uniform(-1e6, 1e6)))[0])
-    if type_ == "string":
+    if type_ in ("string", "binary"):
         return f"k{rng.randint(-(10**6), 10**6)}"
     if type_.startswith("decimal"):
         precision, scale = digits(type_)

@@ -14,9 +14,10 @@ from unittest import mock
 
 from planner import columns, legality
 from planner.answer import Placeholder
-from planner.expressions import CoalesceDefault, Expression
+from planner.expressions import CoalesceDefault, Expression, OtherExpression, innermost
 from planner.nodes import LEFT, RIGHT
 from planner.reasons import Refusal
+from planner.shifts import UNMOVED
 from rtfilter.store import verdicts
 from rtfilter.store.arrays import Bools, Levels
 from rtfilter.store.filters import KeyFilter
@@ -24,14 +25,43 @@ from rtfilter.store.ordered_search import meets_a_range
 
 NOTHING = "nothing"
 
-_plain_column = columns.plain_column
+_source_column = columns.source_column
 _might_match = verdicts.might_match
 _placeholder_fields = Placeholder.to_dict
 
 
-def _dropping_nulls(key: Expression) -> columns.KeyColumn | Refusal:
+def _dropping_nulls(key: Expression, above: columns.KeyColumn | None = None) -> columns.KeyColumn | Refusal:
     """A trace that forgets that a null may equal a null."""
-    return _plain_column(key.child if isinstance(key, CoalesceDefault) else key)
+    return _source_column(key.child if isinstance(key, CoalesceDefault) else key, above)
+
+
+def _unmoved(key: Expression, above: columns.KeyColumn | None = None) -> columns.KeyColumn | Refusal:
+    """A trace that takes `k + 1` for `k`."""
+    found = _source_column(key, above)
+    return replace(found, shift=UNMOVED) if isinstance(found, columns.KeyColumn) else found
+
+
+def _any_column(key: Expression, above: columns.KeyColumn | None = None) -> columns.KeyColumn | Refusal:
+    """A trace that takes whatever is made of one column for the column."""
+    inner = innermost(key)
+    if isinstance(inner, OtherExpression) and len(set(inner.refs)) == 1:
+        return columns.KeyColumn(inner.refs[0], inner.text)
+    return _source_column(key, above)
+
+
+@contextmanager
+def _computed_keys_are_columns() -> Iterator[None]:
+    """Both rules that refuse a computed key: it may raise, and it is no column."""
+    with (
+        mock.patch.object(columns, "source_column", _any_column),
+        mock.patch("planner.lineage.raises_past_its_type_only", lambda _: True),
+        mock.patch("planner.propose.raises_past_its_type_only", lambda _: True),
+    ):
+        yield
+
+
+def _without_nan(packs: verdicts.PackBounds, keys: KeyFilter) -> Bools:
+    return _might_match(replace(packs, hidden=None), keys)
 
 
 def _without_keys_at_the_end(lows: Levels, highs: Levels, range_lows: Levels, range_highs: Levels) -> Bools:
@@ -93,6 +123,10 @@ class Broken:
     needs: tuple[str, ...] = ("",)
 
 
+MOVED = ("as bigint) + 1", "0 - cast(", "try_add", "try_subtract", "as int) + 7", "date_add(")
+COMPUTED = (" || ", "coalesce(", "(not ", "try_cast(", "as double) =")
+
+
 def _legality(**sides: tuple[str, ...]) -> Callable[[], Any]:
     return lambda: mock.patch.dict(legality._FILTERABLE, sides)
 
@@ -100,8 +134,12 @@ def _legality(**sides: tuple[str, ...]) -> Callable[[], Any]:
 BROKEN: dict[str, Broken] = {
     "a left outer join loses rows of its left side": Broken(_legality(LeftOuter=(LEFT, RIGHT)), (" left join ",)),
     "an anti join loses rows without a partner": Broken(_legality(LeftAnti=(LEFT, RIGHT)), (" left anti join ", "not exists")),
-    "<=> is taken for =": Broken(lambda: mock.patch.object(columns, "plain_column", _dropping_nulls), ("<=>",)),
-    # A computed key is refused twice (it may raise, and it is no plain column), so breaking one of the two rules changes no result.
+    "<=> is taken for =": Broken(lambda: mock.patch.object(columns, "source_column", _dropping_nulls), ("<=>",)),
+    "a shifted key is taken for its column": Broken(lambda: mock.patch.object(columns, "source_column", _unmoved), MOVED),
+    "a computed key is taken for the column in it": Broken(lambda: _Entered(_computed_keys_are_columns()), COMPUTED),
+    "a NaN is sought within the bounds of a pack": Broken(
+        lambda: mock.patch("rtfilter.store.tables.might_match", _without_nan), ("'NaN'",)
+    ),
     "a set misses a key at the end of a pack": Broken(
         lambda: mock.patch.object(verdicts, "meets_a_range", _without_keys_at_the_end)
     ),

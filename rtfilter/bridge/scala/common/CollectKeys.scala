@@ -11,14 +11,22 @@ import org.apache.spark.sql.execution.joins.{HashJoin, HashedRelation, LongHashe
 import org.apache.spark.sql.types.{DataType, IntegralType, LongType}
 import org.apache.spark.util.Utils
 
-/** A filter's keys out of a row that holds the join's build keys at these ordinals. */
-final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeTypes: Array[DataType], limits: KeyLimits) extends Serializable {
+/** A filter's keys, as values of the probe column, out of a row that holds the join's build keys at these ordinals. */
+final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeTypes: Array[DataType], limits: KeyLimits, shift: Option[KeyShift])
+    extends Serializable {
   private val single = ordinals.length == 1
   private val ofBytes = probeTypes.map(KeyDomain.isBytes)
   val bytes: Option[ByteKeys] = if (single && ofBytes.head) Some(new ByteKeys(limits)) else None
   private val ownLongs = if (bytes.isEmpty) new LongKeys(limits, gaps = single) else null
   def longs: LongKeys = bytes.map(_.hashes).getOrElse(ownLongs)
   def isComposite: Boolean = !single
+
+  def isEmpty: Boolean = longs.isEmpty && !keepsOutside
+  /** The values one by one, if there are no others that are kept. */
+  def distinct: Option[Array[Long]] = if (keepsOutside) None else longs.distinct
+  lazy val test: KeyTest = shift.fold(longs.test)(_.test(longs.test))
+  lazy val ranges: KeyRanges = shift.fold(longs.ranges)(_.ranges(longs.ranges))
+  private def keepsOutside: Boolean = shift.exists(_.keepsOutside)
 
   @transient private lazy val longReaders = ordinals.indices.map(i =>
     if (ofBytes(i)) null else KeyDomain.longReader(buildTypes(i), probeTypes(i))).toArray
@@ -29,8 +37,13 @@ final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeType
     if (!single) addTuple(row)
     else if (!row.isNullAt(ordinals(0))) {
       if (bytes.isDefined) { val value = byteReaders(0)(row, ordinals(0)); if (value != null) bytes.get.add(value) }
-      else if (longReaders(0).has(row, ordinals(0))) ownLongs.add(longReaders(0).read(row, ordinals(0)))
+      else if (longReaders(0).has(row, ordinals(0))) addLong(longReaders(0).read(row, ordinals(0)))
     }
+
+  private def addLong(key: Long): Unit = shift match {
+    case None => ownLongs.add(key)
+    case Some(moved) => val value = moved.value(key); if (moved.covers(value)) ownLongs.add(value)
+  }
 
   private def addTuple(row: InternalRow): Unit = {
     var hash = 0L
@@ -100,7 +113,7 @@ object CollectKeys {
   }
 
   private def sinks(types: Seq[DataType], wanted: Seq[PlacedKey], rows: Long): Seq[KeySink] =
-    wanted.map(w => new KeySink(w.keys.toArray, w.keys.map(types(_)).toArray, w.types.toArray, w.limits(rows)))
+    wanted.map(w => new KeySink(w.keys.toArray, w.keys.map(types(_)).toArray, w.types.toArray, w.limits(rows), w.shift))
 
   /**
    * Checked on 4.3: rows with a null key are not in the relation; several integral keys are packed into one long where they fit

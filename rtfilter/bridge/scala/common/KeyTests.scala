@@ -26,6 +26,17 @@ final class KeyRanges(val lows: Array[Long], val highs: Array[Long]) extends Key
   override def hashCode: Int = 31 * Arrays.hashCode(lows) + Arrays.hashCode(highs)
 }
 
+/** The keys of another test, and every value outside of `low` to `high`. */
+final class KeysBetween(val keys: KeyTest, val low: Long, val high: Long) extends KeyTest {
+  override def contains(value: Long): Boolean = value < low || value > high || keys.contains(value)
+  override def memoryBytes: Long = 16L + keys.memoryBytes
+  override def equals(other: Any): Boolean = other match {
+    case that: KeysBetween => low == that.low && high == that.high && keys == that.keys
+    case _ => false
+  }
+  override def hashCode: Int = 31 * (31 * keys.hashCode + low.hashCode) + high.hashCode
+}
+
 /** Exactly the keys whose bits are set; bit 0 of word 0 is `first`. */
 final class KeyBitmap(val first: Long, val words: Array[Long]) extends KeyTest {
   private val bits = words.length.toLong << 6

@@ -10,7 +10,8 @@ import scala.collection.mutable
 
 /** One placeholder of the planner's answer. */
 final case class Placement(id: String, join: Int, keys: Seq[Int], buildSide: String, source: Int, gate: Boolean, scan: Int, columns: Seq[Long],
-    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[String])
+    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[String],
+    shift: Option[KeyShift])
 
 /** A filter that the query's own conditions make; one for a scan at most. */
 final case class StaticPlacement(id: String, scan: Int, columns: Seq[Long], label: String, predicate: String)
@@ -25,7 +26,8 @@ object Placement {
     json.get("build_side").asText, json.get("source").asInt, json.get("gate").asBoolean, json.get("scan").asInt,
     Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("kinds").asText, json.get("max_keys").asInt,
     json.get("bloom_fpp").asDouble, json.get("bloom_max_bytes").asLong, json.get("max_build_rows").asLong,
-    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")).filterNot(_.isNull).map(_.asText))
+    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")).filterNot(_.isNull).map(_.asText),
+    Option(json.get("shift")).filterNot(_.isNull).map(KeyShift(_)))
 }
 
 /**
@@ -99,5 +101,5 @@ final class PlacedPlan(root: NumberedNode, placements: Seq[Placement], statics: 
   }
 
   private def placedKey(p: Placement): PlacedKey = PlacedKey(p.id, p.keys, columns(p.scan, p.columns).map(_.dataType), p.kinds, p.maxKeys, p.bloomFpp, p.bloomMaxBytes,
-    p.maxBuildRows, p.keepNulls, p.ahead)
+    p.maxBuildRows, p.keepNulls, p.ahead, p.shift)
 }

@@ -32,7 +32,7 @@ object RuntimeFilter {
 
 /** Which of a join's keys fill which placeholder, and how: `types` are those of the scan's columns. */
 final case class PlacedKey(placeholder: String, keys: Seq[Int], types: Seq[DataType], kinds: String, maxKeys: Int, bloomFpp: Double,
-    bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[String]) {
+    bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[String], shift: Option[KeyShift]) {
   def limits(buildRows: Long): KeyLimits = KeyLimits(kinds.split(',').toSet, maxKeys, buildRows, bloomFpp, bloomMaxBytes)
 }
 

@@ -52,15 +52,15 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
 
   private def forPacks(sink: KeySink, body: BodyParts): Seq[(String, Any)] =
     if (sink.isComposite) Seq("form" -> "none")
-    else if (sink.longs.isEmpty) Seq("form" -> "empty")
+    else if (sink.isEmpty) Seq("form" -> "empty")
     else sink.bytes match {
       case Some(bytes) =>
         val values = bytes.sorted.getOrElse(Array(bytes.min, bytes.max))
         Seq("form" -> (if (bytes.sorted.isDefined) "set" else "ranges"), "offsets" -> body.longs(values.scanLeft(0L)(_ + _.length)),
           "blob" -> body.raw(values.flatten))
-      case None => sink.longs.distinct match {
+      case None => sink.distinct match {
         case Some(distinct) => Seq("form" -> "set", "keys" -> body.longs(distinct))
-        case None => Seq("form" -> "ranges", "lows" -> body.longs(sink.longs.ranges.lows), "highs" -> body.longs(sink.longs.ranges.highs))
+        case None => Seq("form" -> "ranges", "lows" -> body.longs(sink.ranges.lows), "highs" -> body.longs(sink.ranges.highs))
       }
     }
 
@@ -83,7 +83,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
 
   private def rowFilter(k: FilledKey): SparkPlan => RowFilterExec = {
     val sc = scan.relation.sparkSession.sparkContext
-    val test = SharedTest(sc, k.sink.longs.test)
+    val test = SharedTest(sc, k.sink.test)
     child => RowFilterExec(k.columns, test, k.key.keepNulls, k.placeholder.id, child)(RowFilterExec.counts(sc))
   }
 
@@ -91,8 +91,8 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
   private def predicate(k: FilledKey, filter: ObjectNode): Option[KeyPredicate] =
     if (k.sink.isComposite || k.key.keepNulls || !KeyPredicate.takes(k.columns.head.dataType)) None
     else filter.path("push").asText match {
-      case "set" => Some(KeyPredicate.of(k.columns.head, k.sink.longs.test, k.sink.longs.ranges, filter.path("dictionary").asBoolean(false)))
-      case "range" => Some(KeyPredicate.of(k.columns.head, k.sink.longs.ranges, k.sink.longs.ranges, filter.path("dictionary").asBoolean(false)))
+      case "set" => Some(KeyPredicate.of(k.columns.head, k.sink.test, k.sink.ranges, filter.path("dictionary").asBoolean(false)))
+      case "range" => Some(KeyPredicate.of(k.columns.head, k.sink.ranges, k.sink.ranges, filter.path("dictionary").asBoolean(false)))
       case _ => None
     }
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.execution.rtfilter
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
-import org.apache.spark.sql.types.{DoubleType, FloatType, IntegralType}
+import org.apache.spark.sql.types.{DateType, DoubleType, FloatType, IntegralType}
 
 /** An expression as the planner sees it: docs/protocol.md, "plan". */
 object SnapshotExpression {
@@ -19,12 +19,35 @@ object SnapshotExpression {
       // Checked on 4.3: ExtractEquiJoinKeys makes of `a <=> b` the keys coalesce(a, default) and isnull(a).
       case Coalesce(Seq(child, literal: Literal)) if literal.value != null =>
         Json.obj("kind" -> "coalesce_default", "type" -> e.dataType.catalogString, "child" -> SnapshotExpression(child))
+      case Shifted(child, sign, by) =>
+        Json.obj("kind" -> "shift", "type" -> e.dataType.catalogString, "sign" -> sign, "by" -> by, "child" -> SnapshotExpression(child))
       case other => Json.obj("kind" -> "other", "text" -> other.toString.take(200), "type" -> other.dataType.catalogString,
         "refs" -> other.references.toSeq.map(_.exprId.id))
     }
     if (!e.deterministic) json.put("deterministic", false)
     if (mayRaise(e)) json.put("may_raise", true)
     json
+  }
+
+  /** `sign · child + by` in whole numbers or days, whatever becomes of an overflow. Checked on 4.3: one class for all ANSI modes. */
+  private object Shifted {
+    def unapply(e: Expression): Option[(Expression, Int, Long)] = (e.dataType, e) match {
+      case (_: IntegralType, Add(child, Whole(c), _)) => Some((child, 1, c))
+      case (_: IntegralType, Add(Whole(c), child, _)) => Some((child, 1, c))
+      case (_: IntegralType, Subtract(child, Whole(c), _)) if c != Long.MinValue => Some((child, 1, -c))
+      case (_: IntegralType, Subtract(Whole(c), child, _)) => Some((child, -1, c))
+      case (_: IntegralType, UnaryMinus(child, _)) => Some((child, -1, 0L))
+      case (DateType, DateAdd(child, Whole(c))) => Some((child, 1, c))
+      case (DateType, DateSub(child, Whole(c))) => Some((child, 1, -c))
+      case _ => None
+    }
+  }
+
+  private object Whole {
+    def unapply(e: Expression): Option[Long] = e match {
+      case Literal(number: java.lang.Number, _: IntegralType) => Some(number.longValue)
+      case _ => None
+    }
   }
 
   /** What sort of condition each conjunct is, for a guess at how much it lets through. */

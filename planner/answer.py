@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.cost import RowWork
 from planner.observed import Traits
 
 
@@ -44,7 +45,7 @@ class Placeholder:
     bloom_fpp: float
     bloom_max_bytes: int
     max_build_rows: int
-    ahead: str | None
+    ahead: RowWork
     keep_nulls: bool
     traits: Traits
     shift: PlacedShift | None
@@ -52,8 +53,14 @@ class Placeholder:
     def to_dict(self) -> dict[str, object]:
         """The form of the protocol, without the traits: the host adds them with what it knows of the table's indexes."""
         fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name not in ("traits", "shift")}
-        shift = {} if self.shift is None else {"shift": self.shift.to_dict()}
-        return {**fields, "keys": list(self.keys), "columns": list(self.columns), "kinds": ",".join(self.kinds), **shift}
+        return {
+            **fields,
+            "keys": list(self.keys),
+            "columns": list(self.columns),
+            "kinds": ",".join(self.kinds),
+            "ahead": self.ahead.to_dict(),
+            **({} if self.shift is None else {"shift": self.shift.to_dict()}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,8 @@ class Candidate:
     """One key pair of one join and one scan that it could filter, or several key pairs as a tuple, and what became of it.
 
     `pairs` are the numbers of the key pairs; `scan` is None where no scan was reached. `key_id` is the same at every re-plan;
-    copies of one join share it.
+    copies of one join share it. `estimated_gain_ms` is what a placed filter is expected to bring net of its costs, None where the
+    sizes are not known.
     """
 
     key_id: str
@@ -77,6 +85,7 @@ class Candidate:
     decision: str
     reason: str
     detail: str
+    estimated_gain_ms: float | None = None
 
     def to_dict(self) -> dict[str, object]:
         """The form of the protocol."""

@@ -1,39 +1,214 @@
-"""What a filter is worth. First, plain figures; the model that weighs building and applying against it comes with issue 6."""
+"""What a filter gains and costs: the same functions before the build side is there, on estimates, and after it, on exact figures.
+
+With S rows of the probe side's scan, R of the build side and λ the share of probe rows that have a partner:
+
+    gain = rows of rejected packs · (scan + join + work ahead)  +  rows tested · ((1 − λ') · work ahead − test)
+    cost = R · collect + key job + round trip + wait for the build side + shipping the test to the executors
+
+after the cost model of the knowledge-grid runtime filters, gain = S·[(1−λ)·c_p − c_a] − R·c_f + (1−μ)·(S/P)·c_s, with what a row
+still has before it as part of c_p, and c_a paid for the rows of kept packs only. Core time is shared by all cores; what happens
+once on the driver is not. Units are in the names; a gain or a cost in ms is wall time.
+"""
 
 from __future__ import annotations
 
-from planner.estimates import Size, rows_of_scan
-from planner.nodes import Scan
-from planner.settings import LARGEST_INT
+import math
+from dataclasses import dataclass, fields
 
-# Core time to scan and probe one row: 133.11 million rows took 3.06 s on 2 cores (the micro-benchmark of the design notes).
-SCAN_AND_PROBE_NS_PER_ROW = 46.0
-# A build side up to this share of the probe side is taken to be worth waiting for. The spike of the design notes: with gates up to
-# a third, and filters dropped above 300,000 rows, six TPC-H queries came out at 1.0x to 1.15x; with gates everywhere Q3 took 4.4
-# times as long. The bound on rows is another one here, so this is where to start from, not a measured optimum.
-MOST_BUILD_SHARE = 1 / 3
-# Bounds of what a filter is read from, whatever the probe side's size; chosen, not measured.
-LEAST_BUILD_ROWS, MOST_BUILD_ROWS = 100_000, 50_000_000
+# Shares, not times: they do not depend on the machine.
+# Of the probe side's rows, the share whose keys a build side without any condition is expected to lack: this much, and as much
+# again for each power of ten that the probe side is larger. Orders have all keys of lineitem; a list of a hundred ids joined with
+# ten million rows hardly has all keys of those.
+KEYS_MISSING, MOST_MISSING = 0.05, 0.5
+# The false positives that a bloom filter is sized for when nothing else is said (rtfilter.bloom.fpp).
+BLOOM_FPP = 0.01
+# Of the rows without a partner, the share expected in packs that can be rejected, where nothing is known of the layout.
+LAYOUT_SHARE = 0.1
+# A stage that others wait for leaves this share of its time idle on some core: its last tasks do not end together.
+IDLE_SHARE = 0.15
+# A wait must be expected to bring in this many times what it costs: the gain is a guess, the wait is certain.
+WAIT_MARGIN = 2.0
+# What may be lost on a fill that only might pay: less than what a user can see.
+STAKE_MS = 10.0
+# Bytes that a key takes in what is sent to the executors.
+SET_KEY_BYTES, BLOOM_KEY_BYTES = 16.0, 1.5
 
 
-def estimated_gain_ms(rows_rejected: int, cores: int) -> float:
-    """Wall time in ms that `rows_rejected` rows would have cost if `cores` cores share them evenly.
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Times of a machine: `*_row_ns`, `*_byte_ns` and `*_key_ns` of one core, `*_ms` as they pass.
 
-    Nothing is taken off for the filter itself: the cost model of issue 6 will.
+    The defaults were derived from the figures of docs/benchmarks.md and the design's trials on two cores (46 ns to scan and probe a
+    row of two columns, 375 ns to shuffle, sort and merge one, 36 to 99 ms for a job that collects keys, 2 ms to collect 100,000 of
+    them on the driver); `rtfilter calibrate` measures them anew.
     """
-    return rows_rejected * SCAN_AND_PROBE_NS_PER_ROW / 1e6 / max(cores, 1)
+
+    # Reading and decoding: a row, and a byte of its columns as they are in memory.
+    scan_row_ns: float = 12.0
+    scan_byte_ns: float = 1.5
+    # A row group's own cost beside its rows; opening a file and reading its footer in a task.
+    pack_open_ms: float = 0.05
+    footer_ms: float = 1.0
+    # One look-up in a join's hash table, one row of a hash aggregate, one of a sort.
+    join_probe_ns: float = 15.0
+    group_row_ns: float = 30.0
+    sort_row_ns: float = 120.0
+    # Writing and reading a byte of a row in Spark's own format through a shuffle.
+    shuffle_byte_ns: float = 6.0
+    # The test of one row against a filter of each kind.
+    range_test_ns: float = 3.0
+    set_test_ns: float = 8.0
+    bloom_test_ns: float = 12.0
+    # Reading one build row and keeping its key.
+    collect_key_ns: float = 30.0
+    # The job that collects keys from a shuffle, without its rows; one question to the planner's host.
+    job_ms: float = 40.0
+    round_trip_ms: float = 2.5
+    # Judging one pack; sending one byte to the executors.
+    verdict_pack_ns: float = 200.0
+    ship_byte_ns: float = 5.0
+
+    def to_dict(self) -> dict[str, float]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def may_wait_for(build: Size | None, scan: Scan) -> bool:
-    """Whether a build side is small enough for a scan to wait for it. What is not known is not small."""
-    return build is not None and scan.bytes is not None and build.bytes <= scan.bytes * MOST_BUILD_SHARE
+DEFAULTS = Constants()
 
 
-def most_build_rows(scan: Scan, always: bool) -> int:
-    """Rows of a build side from which a filter for `scan` is not filled; a scan of unknown size sets no bound of its own."""
-    if always:
-        return LARGEST_INT
-    rows = rows_of_scan(scan)
-    if rows is None:
-        return MOST_BUILD_ROWS
-    return round(min(max(rows * MOST_BUILD_SHARE, LEAST_BUILD_ROWS), MOST_BUILD_ROWS))
+@dataclass(frozen=True, slots=True)
+class RowWork:
+    """What a row of a scan costs and has before it on the way to the join of a filter; the join's own look-up is not counted.
+
+    All are averages over the rows that the scan reads. `scan_bytes`: what is decoded of a row. `tested`: the share of rows that the
+    scan's own conditions leave, 0 to 1. `shuffle_bytes`, `sorts`, `probes`, `groups`: bytes that are shuffled, and how often a row
+    is sorted, looked up in other joins and aggregated. `kept`: the share of rows with a partner that was expected at planning,
+    `wait_ms` what filling was expected to cost by waiting and by a job of its own.
+    """
+
+    scan_bytes: float = 8.0
+    tested: float = 1.0
+    shuffle_bytes: float = 0.0
+    sorts: float = 0.0
+    probes: float = 0.0
+    groups: float = 0.0
+    kept: float | None = None
+    wait_ms: float = 0.0
+
+    def to_dict(self) -> dict[str, float | None]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def has_work_ahead(self) -> bool:
+        return any((self.shuffle_bytes, self.sorts, self.probes, self.groups))
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """`cores` share the work of executors; the times are those of one of them."""
+
+    constants: Constants = DEFAULTS
+    cores: int = 1
+
+    def shared_ms(self, core_ns: float) -> float:
+        """Wall time in ms of work that all cores share evenly."""
+        return core_ns / 1e6 / max(self.cores, 1)
+
+
+# What one row costs.
+
+
+def scan_row_ns(work: RowWork, constants: Constants) -> float:
+    """Reading and decoding one row."""
+    return constants.scan_row_ns + work.scan_bytes * constants.scan_byte_ns
+
+
+def ahead_row_ns(work: RowWork, constants: Constants) -> float:
+    """What an average row of the scan has before it, without the join that the filter is of."""
+    return (
+        work.shuffle_bytes * constants.shuffle_byte_ns
+        + work.sorts * constants.sort_row_ns
+        + work.probes * constants.join_probe_ns
+        + work.groups * constants.group_row_ns
+    )
+
+
+def whole_row_ns(work: RowWork, constants: Constants) -> float:
+    """What a row costs that is read, goes all the way and finds no partner."""
+    return scan_row_ns(work, constants) + ahead_row_ns(work, constants) + work.tested * constants.join_probe_ns
+
+
+def test_row_ns(kind: str, constants: Constants) -> float:
+    """Testing one row with a filter of a kind (`range`, `set`, `bloom`)."""
+    return {"range": constants.range_test_ns, "set": constants.set_test_ns}.get(kind, constants.bloom_test_ns)
+
+
+def share_let_through(kind: str, share: float, fpp: float = BLOOM_FPP) -> float:
+    """λ': what a filter lets through of rows of which `share` have a partner; a bloom filter is wrong about some of the others."""
+    return share + (1.0 - share) * fpp if kind == "bloom" else share
+
+
+# What a filter gains.
+
+
+def packs_gain_ms(machine: Machine, work: RowWork, rows: float, packs: float, files: float = 0.0) -> float:
+    """Rejected packs with `rows` rows together, and the files in which no pack is left, which are not opened."""
+    constants = machine.constants
+    opened_ns = (packs * constants.pack_open_ms + files * constants.footer_ms) * 1e6
+    return machine.shared_ms(rows * whole_row_ns(work, constants) + opened_ns)
+
+
+def row_test_gain_ns(machine: Machine, work: RowWork, kind: str, share: float) -> float:
+    """Testing one row of those that reach the test, when `share` of them have a partner; below 0 where the test costs more."""
+    ahead_ns = ahead_row_ns(work, machine.constants) / max(work.tested, 1e-9)
+    return (1.0 - share_let_through(kind, share)) * ahead_ns - test_row_ns(kind, machine.constants)
+
+
+def rows_gain_ms(machine: Machine, work: RowWork, kind: str, share: float, rows: float) -> float:
+    """Testing what reaches the test of `rows` rows that the scan reads."""
+    return machine.shared_ms(rows * work.tested * row_test_gain_ns(machine, work, kind, share))
+
+
+# What a filter costs.
+
+
+def collect_ms(machine: Machine, build_rows: float, job: bool) -> float:
+    """Reading the keys of `build_rows` rows: in a job of its own over a finished shuffle, or on the driver out of a broadcast."""
+    core_ns = build_rows * machine.constants.collect_key_ns
+    return machine.constants.job_ms + machine.shared_ms(core_ns) if job else core_ns / 1e6
+
+
+def round_trip_ms(machine: Machine, packs: float) -> float:
+    """Asking the host about a scan with `packs` packs."""
+    return machine.constants.round_trip_ms + packs * machine.constants.verdict_pack_ns / 1e6
+
+
+def idle_ms(machine: Machine, build_core_ns: float) -> float:
+    """What a scan's wait for a build side that takes `build_core_ns` of core time leaves idle: both would have run side by side."""
+    return IDLE_SHARE * machine.shared_ms(build_core_ns)
+
+
+def ship_ms(machine: Machine, kind: str, keys: float) -> float:
+    """Sending what rows and packs are tested with to the executors."""
+    key_bytes = {"range": 0.0, "set": SET_KEY_BYTES}.get(kind, BLOOM_KEY_BYTES)
+    return keys * key_bytes * machine.constants.ship_byte_ns / 1e6
+
+
+# Shares.
+
+
+def missing_share(probe_rows: float, build_rows: float) -> float:
+    """The share of `probe_rows` rows whose keys `build_rows` rows without any condition are expected to lack."""
+    ratio = max(probe_rows, 1.0) / max(build_rows, 1.0)
+    return min(KEYS_MISSING * (1.0 + math.log10(max(ratio, 1.0))), MOST_MISSING)
+
+
+def semi_join_share(kept: float, build_rows: float, probe_rows: float, probe_distinct: int | None = None) -> float:
+    """λ before the build is there: the share of probe rows that find a partner among `build_rows` rows.
+
+    `kept` is what conditions leave of the build side, whose keys without them are taken to hold nearly all of the probe side's.
+    Where the number of distinct probe keys is known, `build_rows` rows hold no more than that many of them.
+    """
+    share = kept * (1.0 - missing_share(probe_rows, build_rows / kept if kept > 0 else build_rows))
+    if probe_distinct:
+        share = min(share, build_rows / probe_distinct)
+    return min(max(share, 0.0), 1.0)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from planner.cost import estimated_gain_ms
+from planner.cost import (
+    Machine,
+    RowWork,
+    packs_gain_ms,
+    round_trip_ms,
+    row_test_gain_ns,
+    rows_gain_ms,
+    share_let_through,
+    ship_ms,
+)
 from planner.reasons import (
     APPLIED,
     COST_NEVER,
     FOOTERS_NOT_KNOWN,
+    GAIN_TOO_SMALL,
     NOTHING_AHEAD,
     PASSES_MOST_ROWS,
     REJECTS_NO_PACK,
@@ -27,8 +37,8 @@ PUSH_SET, PUSH_RANGE, PUSH_NONE = "set", "range", "none"
 
 # Reading a pack's dictionary costs a read, and a test per entry: not worth it for more keys than this.
 MOST_KEYS_FOR_DICTIONARY = 64
-# A row test that passes more than this is taken to cost more than it saves further up; chosen, not measured.
-MOST_ROWS_PASSED = 0.9
+# The share of rows with a partner where neither the fill nor the planning knows anything.
+UNKNOWN_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +46,15 @@ class FilterFigures:
     """A filled filter and what it would do to its scan alone.
 
     `kind` is what the bridge holds for rows, `form` what packs were judged by. `keys` is the number of distinct keys, exact for a
-    set. `key_min` and `key_max` are those of whole-number key domains, None without keys and in other domains. `ahead` is what a
-    row has before it on the way to the join, None for nothing. Packs and rows are those of files whose footers are known.
+    set. `key_min` and `key_max` are those of whole-number key domains, None without keys and in other domains. `ahead` is what the
+    planning said of the scan's rows. Packs and rows are those of files whose footers are known; `files_rejected` have no pack left.
     `value_span` is the global max - min + 1 of the column over the packs that have bounds; None if none has or it counts nothing.
     """
 
     id: str
     kind: str
     form: str
-    ahead: str | None
+    ahead: RowWork
     keys: int
     key_min: int | None
     key_max: int | None
@@ -55,14 +65,17 @@ class FilterFigures:
     rows_rejected: int
     value_span: int | None = None
     files_unknown: int = 0
+    files_rejected: int = 0
+    # Rows of packs of which every row surely passes.
+    rows_sure: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class DecideSettings:
-    """`cost` as in the option of that name; `cores` that share the scan."""
+    """`cost` as in the option of that name; `machine` is what times are estimated with."""
 
     cost: str = "auto"
-    cores: int = 1
+    machine: Machine = field(default_factory=Machine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,7 @@ class FilterDecision:
     """What is done with a filled filter. `push` is the form that the Parquet reader gets, `rows` whether rows are tested above it.
 
     A filter is applied when it rejects packs or tests rows. `reason` is about packs and the whole, `rows_reason` about the rows.
+    `estimated_gain_ms` is net: of what is saved, all that collecting, waiting and testing cost is taken off.
     """
 
     id: str
@@ -98,19 +112,46 @@ class FilterDecision:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """The shares of rows and of packs' rows that the filters decided before leave for the next one."""
+
+    tested: float = 1.0
+    scanned: float = 1.0
+
+
 def decide_filters(filters: Sequence[FilterFigures], settings: DecideSettings) -> tuple[FilterDecision, ...]:
     """One decision per filter of a scan, in their order.
 
-    Each is judged by what it rejects alone; the verdicts of the applied ones intersect.
+    They are decided in the order in which rows would be tested, and what one of them rejects the next one gains nothing by: the
+    rejections are taken as independent. The verdicts of the applied ones intersect.
     """
-    return tuple(_decide(figures, settings) for figures in filters)
+    left, decided = _Left(), {}
+    for number in most_selective_first(filters):
+        decided[number] = _decide(filters[number], left, settings)
+        left = _after(left, filters[number], decided[number])
+    return tuple(decided[number] for number in range(len(filters)))
 
 
-def _decide(figures: FilterFigures, settings: DecideSettings) -> FilterDecision:
-    rows = _judge_rows(figures, settings)
+def most_selective_first(filters: Sequence[FilterFigures]) -> list[int]:
+    """The order in which row tests are worth running: a row that the first one drops is not tested by the others."""
+    return sorted(range(len(filters)), key=lambda number: share_passed(filters[number]))
+
+
+def _after(left: _Left, figures: FilterFigures, decision: FilterDecision) -> _Left:
+    if not decision.applied:
+        return left
+    kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
+    return _Left(left.tested * (share_passed(figures) if decision.rows else kept), left.scanned * kept)
+
+
+def _decide(figures: FilterFigures, left: _Left, settings: DecideSettings) -> FilterDecision:
+    gains = _gains(figures, left, settings.machine)
+    rows = _judge_rows(figures, gains, settings)
     tested = rows.reason == ROWS_TESTED
-    outcome = _judge(figures, tested, rows.detail, settings)
+    outcome = _judge(figures, gains, rows, settings)
     applied = outcome.reason in (APPLIED, ROWS_ONLY)
+    used_ms = gains.packs_ms + (gains.rows_ms if tested else 0.0) - gains.ship_ms if applied else 0.0
     return FilterDecision(
         id=figures.id,
         kind=figures.kind,
@@ -123,7 +164,7 @@ def _decide(figures: FilterFigures, settings: DecideSettings) -> FilterDecision:
         packs_kept=figures.packs_total - figures.packs_rejected,
         rows_total=figures.rows_total,
         rows_kept=figures.rows_total - figures.rows_rejected,
-        estimated_gain_ms=estimated_gain_ms(figures.rows_rejected, settings.cores),
+        estimated_gain_ms=used_ms - gains.fill_ms,
         push=_push_form(figures),
         dictionary=applied and worth_testing_dictionaries(figures),
         rows=applied and tested,
@@ -131,17 +172,55 @@ def _decide(figures: FilterFigures, settings: DecideSettings) -> FilterDecision:
     )
 
 
-def _judge(figures: FilterFigures, tests_rows: bool, why_rows: str, settings: DecideSettings) -> Refusal:
+@dataclass(frozen=True, slots=True)
+class _Gains:
+    """Of one filter, in ms: what its packs and its row test save, what sending it costs, and what filling it has cost already.
+
+    `row_ns` is what testing one row saves, also where no number of rows is known.
+    """
+
+    packs_ms: float
+    rows_ms: float
+    row_ns: float
+    ship_ms: float
+    fill_ms: float
+
+
+def _gains(figures: FilterFigures, left: _Left, machine: Machine) -> _Gains:
+    work, share = figures.ahead, share_passed(figures)
+    rows_in_kept_packs = (figures.rows_total - figures.rows_rejected) * left.tested
+    # Of the rows in kept packs more have a partner than of all; by how much, a share that nobody knows can't tell.
+    kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
+    guessed = bool(figures.keys) and not figures.value_span and work.kept is None
+    share_in_kept = share if guessed else min(share / kept, 1.0) if kept else 1.0
+    return _Gains(
+        packs_ms=left.scanned * packs_gain_ms(machine, work, figures.rows_rejected, figures.packs_rejected, figures.files_rejected),
+        rows_ms=rows_gain_ms(machine, work, figures.kind, share_in_kept, rows_in_kept_packs),
+        row_ns=row_test_gain_ns(machine, work, figures.kind, share_in_kept),
+        ship_ms=ship_ms(machine, figures.kind, figures.keys),
+        fill_ms=work.wait_ms + round_trip_ms(machine, figures.packs_total),
+    )
+
+
+def _judge(figures: FilterFigures, gains: _Gains, rows: Refusal, settings: DecideSettings) -> Refusal:
     if settings.cost == "never":
         return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is applied.")
-    if figures.packs_rejected > 0:
-        packs = f"It rejects {figures.packs_rejected} of {figures.packs_total} packs"
-        return Refusal(APPLIED, f"{packs}. {why_rows}" if tests_rows else f"{packs}.")
-    if tests_rows:
-        return Refusal(ROWS_ONLY, f"{_why_no_pack(figures)} {why_rows}")
-    if figures.packs_total == 0 and figures.files_unknown > 0:
-        return Refusal(FOOTERS_NOT_KNOWN, _why_no_pack(figures))
-    return Refusal(REJECTS_NO_PACK, f"{_why_no_pack(figures)} {why_rows}")
+    tested = rows.reason == ROWS_TESTED
+    if figures.packs_rejected == 0 and not tested:
+        reason = FOOTERS_NOT_KNOWN if figures.packs_total == 0 and figures.files_unknown > 0 else REJECTS_NO_PACK
+        return Refusal(reason, _why_no_pack(figures) if reason == FOOTERS_NOT_KNOWN else f"{_why_no_pack(figures)} {rows.detail}")
+    saved_ms = gains.packs_ms + (max(gains.rows_ms, 0.0) if tested else 0.0)
+    rows_known = figures.files_unknown == 0
+    if settings.cost == "auto" and rows_known and saved_ms < gains.ship_ms:
+        return Refusal(
+            GAIN_TOO_SMALL,
+            f"It rejects {figures.packs_rejected} of {figures.packs_total} packs and would save about {saved_ms:,.1f} ms, less "
+            f"than the {gains.ship_ms:,.1f} ms that its {figures.keys:,} keys take to the executors.",
+        )
+    if figures.packs_rejected == 0:
+        return Refusal(ROWS_ONLY, f"{_why_no_pack(figures)} {rows.detail}")
+    packs = f"It rejects {figures.packs_rejected} of {figures.packs_total} packs, which saves about {gains.packs_ms:,.1f} ms."
+    return Refusal(APPLIED, f"{packs} {rows.detail}" if tested else packs)
 
 
 def _why_no_pack(figures: FilterFigures) -> str:
@@ -153,31 +232,41 @@ def _why_no_pack(figures: FilterFigures) -> str:
     return f"It rejects none of {figures.packs_total} packs: {why}."
 
 
-def _judge_rows(figures: FilterFigures, settings: DecideSettings) -> Refusal:
+def _judge_rows(figures: FilterFigures, gains: _Gains, settings: DecideSettings) -> Refusal:
     """Whether rows are tested one by one above the scan."""
     if settings.cost == "always":
         return Refusal(ROWS_TESTED, "Rows are tested one by one, for rtfilter.cost is always.")
-    if figures.ahead is None:
+    if not figures.ahead.has_work_ahead:
         return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them.")
-    passed = share_passed(figures)
-    if passed is not None and passed > MOST_ROWS_PASSED:
-        return Refusal(PASSES_MOST_ROWS, f"Rows are not tested one by one: about {passed:.0%} of them would pass.")
-    return Refusal(ROWS_TESTED, f"Rows are tested one by one, for they have a {figures.ahead} before them.")
+    if 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown:
+        return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: in every pack that is kept all of them pass.")
+    passed = share_let_through(figures.kind, share_passed(figures))
+    if gains.row_ns <= 0.0:
+        return Refusal(
+            PASSES_MOST_ROWS,
+            f"Rows are not tested one by one: about {passed:.0%} of them would pass, and a test would cost more than it saves.",
+        )
+    return Refusal(
+        ROWS_TESTED,
+        f"Rows are tested one by one: about {passed:.0%} of them pass, and what is dropped saves {gains.row_ns:,.0f} ns a test.",
+    )
 
 
-def share_passed(figures: FilterFigures) -> float | None:
-    """The share of rows that probably pass, None where nothing is known.
+def share_passed(figures: FilterFigures) -> float:
+    """The share of rows that probably have a partner.
 
-    The column's values are taken as evenly spread over its span; a range passes all between its ends.
+    The column's values are taken as evenly spread over its span, and a range passes all between its ends; where that says nothing
+    it is what the planning expected.
     """
     if figures.keys == 0:
         return 0.0
+    guess = UNKNOWN_SHARE if figures.ahead.kept is None else figures.ahead.kept
     if not figures.value_span:
-        return None
+        return guess
     accepted = figures.keys
     if figures.kind == RANGE:
         if figures.key_min is None or figures.key_max is None:
-            return None
+            return guess
         accepted = figures.key_max - figures.key_min + 1
     return min(accepted / figures.value_span, 1.0)
 

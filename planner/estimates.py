@@ -59,7 +59,9 @@ def share_kept(conjuncts: Iterable[str]) -> float:
 
 
 def rows_of_scan(scan: Scan) -> float | None:
-    """Rows of a scan's files, None when their size is not known."""
+    """Rows of a scan's files: as the catalog knows them, else guessed from their size, None when neither is known."""
+    if scan.rows is not None:
+        return float(scan.rows)
     if scan.bytes is None:
         return None
     columns = scan.columns_total or max(len(scan.columns), 1)

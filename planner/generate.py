@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from planner.answer import Candidate, FilterPlan, PlacedShift, Placeholder
-from planner.cost import most_build_rows
 from planner.estimates import Estimates
+from planner.forecast import Forecast
 from planner.hints import hint_warnings, settings_for
 from planner.legality import join_type_name
 from planner.nodes import BROADCAST, NESTED_LOOP, SHUFFLED_HASH, SORT_MERGE, Exchange, Join, Plan, QueryStage, Scan
-from planner.place import keep_consistent, refuse_proposals
+from planner.place import judge_proposals, keep_consistent
 from planner.propose import Entry, Proposal, propose_filters, refuse_by_past, target_id, traits_of_proposal
 from planner.reasons import ADAPTIVE_OFF, COST_NEVER, PLANNED, Refusal
 from planner.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
 from planner.types import whole_number_bounds
+
+# By join and scan.
+Forecasts: TypeAlias = Mapping[tuple[int, int], Forecast]
 
 _STRATEGIES = {BROADCAST: "broadcast", SHUFFLED_HASH: "shuffled_hash", SORT_MERGE: "sort_merge"}
 _JOIN_TYPES = {
@@ -40,8 +44,8 @@ def plan_filters(plan: Plan, settings: PlanSettings) -> FilterPlan:
     estimates = Estimates(plan)
     whole_query = _refuse_query(plan, settings)
     entries = [entry for join in _open_joins(plan) for entry in propose_filters(estimates, settings, join, whole_query)]
-    judged = _with_tuples(estimates, settings, _judged(estimates, settings, entries))
-    return _answer(plan, settings, judged)
+    judged, forecasts = _judged(estimates, settings, entries)
+    return _answer(plan, settings, _with_tuples(estimates, settings, judged), forecasts)
 
 
 def _refuse_query(plan: Plan, settings: PlanSettings) -> Refusal | None:
@@ -69,20 +73,21 @@ def _open_joins(plan: Plan) -> Iterator[Join]:
         stack.extend(reversed(node.children))
 
 
-def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> list[Entry]:
-    """The entries, those that are not placed with their reason.
+def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> tuple[list[Entry], Forecasts]:
+    """The entries, those that are not placed with their reason; and what is expected of the filters.
 
     What came over the equality of another join and is not placed is left out: the key has its own candidate, and where many joins
     share one key there are many such ways.
     """
     proposals = [(number, entry.proposal) for number, entry in enumerate(entries) if entry.proposal is not None]
-    refused = refuse_proposals(estimates, settings, [proposal for _, proposal in proposals])
+    refused, forecasts = judge_proposals(estimates, settings, [proposal for _, proposal in proposals])
     reasons = {number: refused[at] for at, (number, _) in enumerate(proposals) if at in refused}
-    return [
+    judged = [
         entry if number not in reasons else replace(entry, proposal=None, refusal=reasons[number])
         for number, entry in enumerate(entries)
         if number not in reasons or (entry.proposal is not None and not entry.proposal.across)
     ]
+    return judged, forecasts
 
 
 def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> list[Entry]:
@@ -162,21 +167,29 @@ def _combined(parts: Sequence[Entry]) -> Entry:
     )
 
 
-def _answer(plan: Plan, settings: PlanSettings, entries: Sequence[Entry]) -> FilterPlan:
+def _answer(plan: Plan, settings: PlanSettings, entries: Sequence[Entry], forecasts: Forecasts) -> FilterPlan:
     placeholders: list[Placeholder] = []
     candidates = []
+    together = Counter((entry.join, entry.scan) for entry in entries if entry.proposal is not None)
     for entry in entries:
-        placeholder = None
+        placeholder, expected_ms = None, None
         if entry.proposal is not None:
-            placeholder = _placeholder(plan, settings, entry.proposal, entry.build, len(placeholders))
+            expected = forecasts[entry.join, entry.proposal.scan]
+            # Filters of one join on one scan wait once, and share what is gained.
+            share = together[entry.join, entry.scan]
+            shared = replace(expected, work=replace(expected.work, wait_ms=expected.work.wait_ms / share))
+            placeholder = _placeholder(plan, settings, entry.proposal, entry.build, len(placeholders), shared)
             placeholders.append(placeholder)
-        candidates.append(_candidate(plan, entry, placeholder))
+            expected_ms = None if expected.net_ms is None else round(expected.net_ms / share, 3)
+        candidates.append(_candidate(plan, entry, placeholder, expected_ms))
     hints = (hint for scan in _scans(plan) for hint in scan.hints)
     warnings = hint_warnings(hints, (scan.table for scan in _scans(plan)))
     return FilterPlan(tuple(placeholders), tuple(candidates), warnings)
 
 
-def _placeholder(plan: Plan, settings: PlanSettings, proposal: Proposal, label: str, number: int) -> Placeholder:
+def _placeholder(
+    plan: Plan, settings: PlanSettings, proposal: Proposal, label: str, number: int, expected: Forecast
+) -> Placeholder:
     scan = plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
     own = settings_for(settings, scan.hints, scan.table)
@@ -195,8 +208,8 @@ def _placeholder(plan: Plan, settings: PlanSettings, proposal: Proposal, label: 
         max_keys=min(settings.max_keys, LARGEST_INT),
         bloom_fpp=settings.bloom_fpp,
         bloom_max_bytes=min(settings.bloom_max_bytes, LARGEST_INT),
-        max_build_rows=most_build_rows(scan, own.always),
-        ahead=proposal.ahead,
+        max_build_rows=LARGEST_INT if own.always else expected.most_build_rows,
+        ahead=expected.work,
         keep_nulls=proposal.keep_nulls,
         traits=traits_of_proposal(plan, proposal),
         shift=_placed_shift(proposal),
@@ -212,7 +225,7 @@ def _placed_shift(proposal: Proposal) -> PlacedShift | None:
     return PlacedShift(shift.sign, shift.by, None if shift.low == least else shift.low, None if shift.high == most else shift.high)
 
 
-def _candidate(plan: Plan, entry: Entry, placeholder: Placeholder | None) -> Candidate:
+def _candidate(plan: Plan, entry: Entry, placeholder: Placeholder | None, expected_ms: float | None) -> Candidate:
     join = plan.nodes[entry.join]
     assert isinstance(join, Join)
     outcome = entry.refusal or _planned(plan, entry)
@@ -231,6 +244,7 @@ def _candidate(plan: Plan, entry: Entry, placeholder: Placeholder | None) -> Can
         decision="skipped" if placeholder is None else "planned",
         reason=outcome.reason,
         detail=outcome.detail,
+        estimated_gain_ms=expected_ms,
     )
 
 

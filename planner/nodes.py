@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from planner.expressions import Alias, Attribute, Expression
 from planner.hints import TableHint
@@ -24,12 +24,13 @@ REUSED_EXCHANGE = "reused_exchange"
 
 @dataclass(frozen=True, slots=True)
 class ScanColumn:
-    """One output column of a file scan."""
+    """One output column of a file scan; `distinct` is how many values it has, where the catalog knows."""
 
     id: int
     name: str
     type: str
     partition: bool
+    distinct: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,20 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class StaticCondition:
+    """One condition of the query on a scan: for people, and as a tree of docs/protocol.md ("Static predicates")."""
+
+    text: str
+    test: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Scan(Node):
     """A file scan; `bytes` is Spark's size of the relation, `columns_total` the number of the table's data columns.
 
     `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
-    `roots` where its files are, as Hadoop's texts.
+    `roots` where its files are, as Hadoop's texts. `rows` is how many the catalog knows of, None mostly. `static` has the
+    conjuncts, where the table may have an index.
     """
 
     table: str
@@ -69,6 +79,8 @@ class Scan(Node):
     filters: tuple[str, ...]
     hints: tuple[TableHint, ...] = ()
     roots: tuple[str, ...] = ()
+    rows: int | None = None
+    static: tuple[StaticCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +236,17 @@ class Plan:
     parents: tuple[int, ...]
     # By node: which columns are equal in all its rows; planner/equalities.py fills it.
     equalities: dict[int, Mapping[int, int]] = field(default_factory=dict, compare=False, repr=False)
+    _types: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
     _outputs: dict[int, frozenset[int]] = field(default_factory=dict, compare=False, repr=False)
     _named: dict[int, Mapping[int, Attribute | Alias]] = field(default_factory=dict, compare=False, repr=False)
     _steady: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
     _raising: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+
+    def column_types(self) -> Mapping[int, str]:
+        """The types of all columns that scans put out, by expression id; copies of a scan that share ids share types."""
+        if not self._types:
+            self._types.update({column.id: column.type for node in self.nodes if isinstance(node, Scan) for column in node.columns})
+        return self._types
 
     def output_ids(self, node: int) -> frozenset[int]:
         """The ids of the columns that a node hands on."""

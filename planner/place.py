@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from planner.cost import may_wait_for
 from planner.estimates import LEAST_SHARE, Estimates, Reduction
+from planner.forecast import Forecast, forecast, refuse_fill, refuse_wait
 from planner.hints import settings_for
 from planner.nodes import Plan, Scan
 from planner.observed import share_observed
 from planner.propose import Proposal, traits_of_proposal
-from planner.reasons import BUILD_NOT_SMALLER, GATE_OFF, SHARED_EXCHANGE, WOULD_WAIT_IN_A_CIRCLE, Refusal
+from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WOULD_WAIT_IN_A_CIRCLE, Refusal
 from planner.settings import PlanSettings
-from planner.shared import not_on_every_copy
+from planner.shared import not_on_every_copy, place_in
 from planner.stages import Waits
 
 NOT_EVERYWHERE = Refusal(
@@ -23,36 +24,68 @@ GATES_ARE_OFF = Refusal(GATE_OFF, "The scan would have to wait for the build sid
 NO_CIRCLE = Refusal(WOULD_WAIT_IN_A_CIRCLE, "The build side itself waits for the stage of this scan.")
 
 
-def refuse_proposals(estimates: Estimates, settings: PlanSettings, proposals: Sequence[Proposal]) -> dict[int, Refusal]:
-    """By number: why a proposal is not placed. The others are, all together.
+@dataclass(slots=True)
+class _Forecasts:
+    """The forecasts of a plan's filters: one for each join and each scan that it filters, by however many keys, made once.
 
-    The smallest source goes first: what it filters may be the source of another one, which counts reduced from then on.
+    Equal joins and scans below equal exchanges share theirs: what is decided by it must not differ between them.
+    """
+
+    estimates: Estimates
+    settings: PlanSettings
+    by_join_and_scan: dict[tuple[int, int], Forecast] = field(default_factory=dict)
+    _by_place: dict[object, Forecast] = field(default_factory=dict)
+
+    def refuse(self, proposal: Proposal) -> Refusal | None:
+        """Why a filter is not expected to pay."""
+        plan = self.estimates.plan
+        place = place_in(plan, proposal.join), place_in(plan, proposal.scan)
+        if place not in self._by_place:
+            observed = _observed_share(plan, self.settings, proposal)
+            self._by_place[place] = forecast(self.estimates, self.settings.machine, proposal, observed)
+        expected = self.by_join_and_scan[proposal.join, proposal.scan] = self._by_place[place]
+        scan = plan.nodes[proposal.scan]
+        assert isinstance(scan, Scan)
+        if settings_for(self.settings, scan.hints, scan.table).always:
+            return None
+        return (refuse_wait if proposal.gate else refuse_fill)(expected, proposal.columns[0].table)
+
+
+def judge_proposals(
+    estimates: Estimates, settings: PlanSettings, proposals: Sequence[Proposal]
+) -> tuple[dict[int, Refusal], dict[tuple[int, int], Forecast]]:
+    """By number: why a proposal is not placed; the others are, all together. And the forecasts, by join and scan.
+
+    What need not wait counts first, then the smallest source: what it filters may be the source of another one, which counts
+    reduced from then on, and so does the scan for the next filter of it.
     """
     plan = estimates.plan
     refused = {number: NOT_EVERYWHERE for number in not_on_every_copy(plan, dict(enumerate(proposals)))}
+    forecasts = _Forecasts(estimates, settings)
     by_source: dict[int, list[int]] = defaultdict(list)
     reduced: set[tuple[int, int]] = set()
     for number, proposal in enumerate(proposals):
         if number in refused:
             continue
-        if not proposal.gate:
-            _count_reduced(estimates, settings, proposal, reduced)
-        elif not settings.gate_enabled:
-            refused[number] = GATES_ARE_OFF
-        else:
+        if proposal.gate:
             by_source[proposal.source].append(number)
+        elif (refusal := forecasts.refuse(proposal)) is not None:
+            refused[number] = refusal
+        else:
+            _count_reduced(estimates, settings, proposal, reduced)
     waits = Waits(plan)
     while by_source:
         source = min(by_source, key=lambda node: (_bytes(estimates, node), node))
         for number in by_source.pop(source):
-            refusal = _refuse_gate(estimates, settings, waits, proposals[number])
+            refusal = _refuse_gate(forecasts, waits, proposals[number])
             if refusal is not None:
                 refused[number] = refusal
                 continue
             waits.add(proposals[number].scan, source)
             _count_reduced(estimates, settings, proposals[number], reduced)
     placed = {number: proposal for number, proposal in enumerate(proposals) if number not in refused}
-    return {**refused, **dict.fromkeys(not_on_every_copy(plan, placed), NOT_EVERYWHERE)}
+    refused.update(dict.fromkeys(not_on_every_copy(plan, placed), NOT_EVERYWHERE))
+    return refused, forecasts.by_join_and_scan
 
 
 def _bytes(estimates: Estimates, source: int) -> float:
@@ -60,22 +93,10 @@ def _bytes(estimates: Estimates, source: int) -> float:
     return float("inf") if size is None else size.bytes
 
 
-def _refuse_gate(estimates: Estimates, settings: PlanSettings, waits: Waits, proposal: Proposal) -> Refusal | None:
-    scan = estimates.plan.nodes[proposal.scan]
-    assert isinstance(scan, Scan)
-    size = estimates.size_of(proposal.source)
-    always = settings_for(settings, scan.hints, scan.table).always
-    if not always and not may_wait_for(size, scan):
-        estimated = _text(None if size is None else size.bytes)
-        return Refusal(
-            BUILD_NOT_SMALLER,
-            f"The build side is estimated at {estimated}: not a third, at most, of {scan.table} with {_text(scan.bytes)}.",
-        )
-    return NO_CIRCLE if waits.would_close_a_circle(proposal.scan, proposal.source) else None
-
-
-def _text(size_bytes: float | None) -> str:
-    return "an unknown number of bytes" if size_bytes is None else f"{size_bytes:,.0f} bytes"
+def _refuse_gate(forecasts: _Forecasts, waits: Waits, proposal: Proposal) -> Refusal | None:
+    if not forecasts.settings.gate_enabled:
+        return GATES_ARE_OFF
+    return forecasts.refuse(proposal) or (NO_CIRCLE if waits.would_close_a_circle(proposal.scan, proposal.source) else None)
 
 
 def _count_reduced(estimates: Estimates, settings: PlanSettings, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:

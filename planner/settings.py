@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from planner.cost import Machine
 from planner.observed import Observation
 
 # The bridge reads counts as Java ints.
@@ -20,7 +21,7 @@ TUPLE_KINDS = (SET, BLOOM)
 class PlanSettings:
     """`decision` starts every placeholder's id; the others are the options and Spark settings of their names.
 
-    `observed`: by the key of its traits, what a filter did in earlier queries.
+    `machine` is what times are estimated with. `observed`: by the key of its traits, what a filter did in earlier queries.
     """
 
     decision: str
@@ -32,6 +33,7 @@ class PlanSettings:
     gate_enabled: bool = True
     adaptive: bool = True
     field_id_read: bool = False
+    machine: Machine = field(default_factory=Machine)
     observed: Mapping[str, Observation] = field(default_factory=dict)
 
     @property

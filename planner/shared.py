@@ -72,6 +72,14 @@ def _is_everywhere(plan: Plan, places: _Places, number: int, proposal: Proposal)
     return True
 
 
+def place_in(plan: Plan, node: int) -> object:
+    """Where a node is: equal for equal nodes below exchanges that produce the same data."""
+    for above in plan.ancestors(node):
+        if isinstance(above, Exchange | QueryStage) and above.same is not None:
+            return above.same, node - above.id
+    return node
+
+
 def form_of(plan: Plan, proposal: Proposal) -> Form:
     """What a filter is: equal for two filters that drop the same rows of equal scans."""
     join, scan, source = plan.nodes[proposal.join], plan.nodes[proposal.scan], plan.nodes[proposal.source]

@@ -33,6 +33,7 @@ from planner.nodes import (
     Scan,
     ScanColumn,
     Sort,
+    StaticCondition,
     Union,
     Window,
 )
@@ -128,6 +129,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
             read_field(column, "name", str, where),
             read_field(column, "type", str, where),
             read_field(column, "partition", bool, where),
+            read_count(column, "distinct", where),
         )
         for column in read_list(raw, "columns", where)
     )
@@ -142,6 +144,17 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         filters=read_words(raw, "filters", where),
         hints=parse_hints(raw, where),
         roots=read_words(raw, "roots", where),
+        rows=read_count(raw, "rows", where),
+        static=_static(raw, where),
+    )
+
+
+def _static(raw: Raw, where: str) -> tuple[StaticCondition, ...]:
+    if "static" not in raw:
+        return ()
+    return tuple(
+        StaticCondition(read_field(each, "text", str, where), read_field(each, "test", dict, where))
+        for each in read_list(raw, "static", where)
     )
 
 

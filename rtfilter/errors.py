@@ -38,6 +38,10 @@ class BenchError(RtFilterError):
     """Arguments or data of a benchmark that cannot be used."""
 
 
+class CalibrationError(RtFilterError):
+    """Constants of the cost model that can't be measured, kept, or used on this machine."""
+
+
 class QueryLogError(RtFilterError):
     """The file of `rtfilter.log.path` can't be written."""
 

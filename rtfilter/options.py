@@ -68,6 +68,16 @@ def _probability(text: str) -> float:
     return value
 
 
+def _share(text: str) -> float:
+    try:
+        value = float(text.strip())
+    except ValueError:
+        raise ValueError("a number from 0 to 1") from None
+    if not 0.0 <= value <= 1.0:
+        raise ValueError("a number from 0 to 1")
+    return value
+
+
 def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     def parse(text: str) -> str:
         value = text.strip().lower()
@@ -157,6 +167,14 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Further filesystem schemes that indexes may be written to: those where a file that must not exist is made in one step.",
         _schemes,
+    ),
+    Option(
+        "rtfilter.index.maxStale",
+        "number",
+        0.9,
+        "",
+        "Share of a table's bytes that an index may not know as it is now; an index that is staler is not used.",
+        _share,
     ),
     Option("rtfilter.python", "path", "python3", "", "Interpreter of the planner host; configure() sets its own.", _text),
     Option(
@@ -277,6 +295,7 @@ class Options:
     store_cache_directory: str
     store_cache_bytes: int
     store_schemes: tuple[str, ...]
+    index_max_stale: float
     python: str
     planner_timeout_ms: int
     footers_wait_ms: int

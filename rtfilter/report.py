@@ -49,6 +49,7 @@ COLUMNS = (
 class FilterReport:
     """One candidate: a pair of join keys with a scan that it filters, or several pairs together, and what became of the filter.
 
+    With `strategy` `static` it is no join: `build` is what the query itself asks of the scan, judged by the table's indexes.
     `decision` is `applied`, `skipped` or `failed`; `reason` an UPPER_SNAKE code and `detail` its sentence. Counts and times are
     None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured.
     With `gate` the scan waited for the build side. `rows_tested`: rows were tested above the scan one by one, beside its packs;

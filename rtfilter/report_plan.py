@@ -39,8 +39,8 @@ def latest_candidates(answers: Iterable[Json]) -> dict[str, dict[str, Any]]:
 
 
 def strategy_text(join_type: str, strategy: str, gate: bool) -> str:
-    """How a join is carried out, and whether the scan that is filtered has to wait for its build side."""
-    return f"{join_type} {strategy}{', gated' if gate else ''}"
+    """How a join is carried out, and whether the scan that is filtered has to wait for its build side; `static`: no join at all."""
+    return f"{join_type} {strategy}{', gated' if gate else ''}".strip()
 
 
 def _errors(answers: Iterable[Json]) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class JoinKeyReason:
-    """One pair of join keys with a scan that it could filter, or several pairs together.
+    """One pair of join keys with a scan that it could filter, or several pairs together; or (`static`) the query's own conditions.
 
     `decision` is `planned`, `skipped` or `failed`, `reason` its code and `detail` its sentence.
     """

@@ -14,7 +14,7 @@ from rtfilter.bench.checkpoint import Checkpoint
 from rtfilter.bench.duckdb_engine import DuckDbEngine
 from rtfilter.bench.duckgen import connection
 from rtfilter.bench.html import render_report
-from rtfilter.bench.machine import MachineData, machine_data, usable_cpus
+from rtfilter.bench.machine import MachineData, machine_data
 from rtfilter.bench.modes import DUCKDB
 from rtfilter.bench.progress import BenchProgress
 from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
@@ -23,6 +23,7 @@ from rtfilter.bench.session import start_session
 from rtfilter.bench.spark_engine import SparkEngine, register_tables
 from rtfilter.bench.suite import DataRequest, Query, Suite
 from rtfilter.errors import BenchError
+from rtfilter.hardware import usable_cpus
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from rtfilter.bench.cache import DataCache, Dataset, Manifest
-from rtfilter.bench.machine import memory_bytes
 from rtfilter.errors import BenchError
+from rtfilter.hardware import memory_bytes
 
 if TYPE_CHECKING:
     import duckdb

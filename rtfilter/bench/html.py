@@ -23,6 +23,7 @@ from rtfilter.bench.figures import (
 )
 from rtfilter.bench.modes import DUCKDB, OFF, RTFILTER, judge_of
 from rtfilter.bench.point_charts import Curve, Dot, Point, curves, dots_by_query, gain_scatter, speedup_scatter
+from rtfilter.bench.predictions import agreement_text, filter_gains
 from rtfilter.bench.result import Result, speedup
 from rtfilter.bench.run import Measurement
 
@@ -55,6 +56,7 @@ def render_report(result: Result) -> str:
         off=OFF,
         duckdb=DUCKDB,
         rtfilter=RTFILTER,
+        agreement=agreement_text(filter_gains(result.by_query)),
     )
 
 

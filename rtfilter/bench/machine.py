@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from importlib.metadata import PackageNotFoundError, version
 
 from rtfilter.bridge.jar import find_spark
 from rtfilter.bridge.java import find_java
 from rtfilter.errors import RtFilterError
+from rtfilter.hardware import memory_bytes, usable_cpus
 from rtfilter.version import __version__
 
 MachineData = dict[str, int | str | None]
@@ -23,16 +23,6 @@ def machine_data() -> MachineData:
         "rtfilter": __version__,
         "duckdb": _duckdb_version(),
     }
-
-
-def usable_cpus() -> int:
-    """The processors that this process may run on, which in a container is less than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def memory_bytes() -> int:
-    """The machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _spark_version() -> str | None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rtfilter.bench.machine import memory_bytes
+from rtfilter.hardware import memory_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -73,14 +73,18 @@ def row_metrics(df: DataFrame) -> list[dict[str, Any]]:
 
 
 def planned_decisions(df: DataFrame) -> list[dict[str, Any]]:
-    """The planner's answers for a frame: prepared with the layer on in a session of its own, not run."""
+    """The planner's answers for a frame: prepared with the layer on in a session of its own, not run.
+
+    Static filters are placed without adaptive execution too; join keys are judged then all the same.
+    """
     own = in_own_session(df, {"rtfilter.enabled": "true"})
     spark = own.sparkSession
     plan = own._jdf.queryExecution().executedPlan()
     inspect = inspector(spark)
-    if spark.conf.get("spark.sql.adaptive.enabled") != "true":
-        return list(json.loads(inspect.judge(spark._jsparkSession, plan)))
-    return list(json.loads(inspect.decisions(plan)))
+    placed = list(json.loads(inspect.decisions(plan)))
+    if placed or spark.conf.get("spark.sql.adaptive.enabled") == "true":
+        return placed
+    return list(json.loads(inspect.judge(spark._jsparkSession, plan)))
 
 
 def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:

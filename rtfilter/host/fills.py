@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, share_passed
+from planner.cost import RowWork
+from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, most_selective_first, share_passed
+from planner.decide_static import decide_static
 from planner.hints import directive_of
 from planner.snapshot import parse_hints
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import BodyWriter, Frame
+from rtfilter.host.statics import static_figures, with_static
 from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
-from rtfilter.store.tables import ColumnFilter, Verdict
+from rtfilter.store.pack_store import StoreVerdict
+from rtfilter.store.tables import ColumnFilter
 
 Message = dict[str, Any]
 
@@ -23,7 +27,7 @@ Message = dict[str, Any]
 class FilledScan:
     """One scan of a request: its filters as asked, and for each the position of its pack verdict, None for a composite one.
 
-    `cost`: what a hint says, None for the session's.
+    `cost`: what a hint says, None for the session's. `static`: what the query itself asks of the scan, as the request has it.
     """
 
     number: int
@@ -31,6 +35,16 @@ class FilledScan:
     positions: tuple[int | None, ...]
     columns: tuple[ColumnFilter, ...]
     cost: str | None = None
+    static: Message | None = None
+
+    @property
+    def predicate(self) -> Message | None:
+        return None if self.static is None else self.static["predicate"]
+
+    @property
+    def tests_rows(self) -> bool:
+        """Whether rows have anything ahead of them that a row test could spare."""
+        return any(_row_work(asked).has_work_ahead for asked in self.filters)
 
 
 def parse_scan(frame: Frame, scan: Message) -> FilledScan:
@@ -48,7 +62,7 @@ def parse_scan(frame: Frame, scan: Message) -> FilledScan:
             positions.append(len(columns))
             columns.append(ColumnFilter(asked["columns"][0], asked["types"][0], _key_filter(frame, asked)))
     cost = directive_of(parse_hints(scan, "the filled scan"), str(scan.get("table"))).cost
-    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns), cost)
+    return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns), cost, scan.get("static"))
 
 
 def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
@@ -69,7 +83,7 @@ def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
 
 
 def answer_fill(
-    scans: Sequence[tuple[FilledScan, Verdict]], settings: DecideSettings, packs_enabled: bool = True
+    scans: Sequence[tuple[FilledScan, StoreVerdict]], settings: DecideSettings, packs_enabled: bool = True
 ) -> tuple[Message, bytes]:
     """The answer's JSON and body. Filters of a scan come in the order in which their row tests are worth running.
 
@@ -77,25 +91,28 @@ def answer_fill(
     """
     body = BodyWriter()
     # Wide arrays first: all slices of the body stay aligned.
-    starts = [body.add(verdict.starts) for _, verdict in scans]
-    counts = [body.add(verdict.counts) for _, verdict in scans]
+    starts = [body.add(found.packs.starts) for _, found in scans]
+    counts = [body.add(found.packs.counts) for _, found in scans]
     answers, filters = [], []
-    for (scan, verdict), starts_part, counts_part in zip(scans, starts, counts, strict=True):
+    for (scan, found), starts_part, counts_part in zip(scans, starts, counts, strict=True):
+        verdict = found.packs
         positions = scan.positions if packs_enabled else (None,) * len(scan.filters)
-        figures = [_figures(asked, position, verdict) for asked, position in zip(scan.filters, positions, strict=True)]
+        figures = [_figures(asked, position, found) for asked, position in zip(scan.filters, positions, strict=True)]
         own = replace(settings, cost=scan.cost or settings.cost)
         decisions = decide_filters(figures, own)
         applied = _applied_to_packs(scan, decisions) if packs_enabled else []
-        keep = verdict.keep_all_of(applied)
+        static = None if scan.static is None else decide_static(static_figures(scan.static["id"], found), own.cost)
+        keep = with_static(verdict.keep_all_of(applied), found, static)
+        filters += [] if static is None else [static]
         filters += [
             {**decisions[number].to_dict(), "passed_expected": share_passed(figures[number])}
-            for number in _most_selective_first(figures)
+            for number in most_selective_first(figures)
         ]
         packs_kept = int(np.count_nonzero(keep))
         answers.append(
             {
                 "scan": scan.number,
-                "apply": bool(applied) and (packs_kept < verdict.packs_total or own.cost == "always"),
+                "apply": packs_kept < verdict.packs_total or (bool(applied) and own.cost == "always"),
                 "counts": counts_part,
                 "starts": starts_part,
                 "keep": body.add(keep.astype(np.uint8)),
@@ -114,20 +131,15 @@ def _applied_to_packs(scan: FilledScan, decisions: Sequence[FilterDecision]) -> 
     return [position for position, decision in pairs if decision.applied and position is not None]
 
 
-def _most_selective_first(figures: Sequence[FilterFigures]) -> list[int]:
-    """A row that the first test drops is not tested by the others. What is not known comes last."""
-    shares = [share_passed(each) for each in figures]
-    return sorted(range(len(figures)), key=lambda number: 1.0 if (share := shares[number]) is None else share)
-
-
-def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFigures:
+def _figures(asked: Message, position: int | None, found: StoreVerdict) -> FilterFigures:
+    verdict = found.packs
     known = None if position is None else verdict.figures(position)
     low, high = _ends(asked)
     return FilterFigures(
         id=asked["id"],
         kind=asked["kind"],
         form=asked["form"],
-        ahead=asked.get("ahead"),
+        ahead=_row_work(asked),
         keys=int(asked["distinct"]),
         key_min=low,
         key_max=high,
@@ -138,7 +150,25 @@ def _figures(asked: Message, position: int | None, verdict: Verdict) -> FilterFi
         rows_rejected=0 if known is None else known.rows_rejected,
         value_span=known.value_span if known is not None and _counts_values(asked) else None,
         files_unknown=verdict.files_unknown,
+        files_rejected=0 if position is None else verdict.files_rejected(position),
+        rows_sure=_rows_sure(asked, position, found),
     )
+
+
+def _row_work(asked: Message) -> RowWork:
+    """What the planning sent along; the bridge hands it on as it is."""
+    try:
+        return RowWork(**asked["ahead"])
+    except (KeyError, TypeError) as e:
+        raise ProtocolError(f"a filter has ahead = {asked.get('ahead')!r:.80}, not what its placeholder had") from e
+
+
+def _rows_sure(asked: Message, position: int | None, found: StoreVerdict) -> int:
+    """Rows of the packs that pass whole. Ranges around the keys of a bloom filter say nothing of that."""
+    exact = asked["kind"] == "range" or (asked["kind"] == "set" and asked["form"] == "set")
+    if position is None or not exact or not found.sure:
+        return 0
+    return found.packs.rows_kept(found.sure[position] & found.packs.keep[position])
 
 
 def _counts_values(asked: Message) -> bool:

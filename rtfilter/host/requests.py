@@ -9,13 +9,16 @@ from planner.decide import DecideSettings
 from planner.generate import plan_filters
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
+from planner.static import plan_statics, with_statics
 from rtfilter.errors import ProtocolError
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.folders import cache_directory
 from rtfilter.host.accounts import Accounts
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
+from rtfilter.host.machines import machine_of
 from rtfilter.host.past import plan_with_past
+from rtfilter.host.statics import indexes_of_scans
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, default_directory
@@ -87,13 +90,16 @@ class Requests:
             bloom_fpp=options.bloom_fpp,
             bloom_max_bytes=options.bloom_max_bytes,
             gate_enabled=options.gate_enabled,
-            adaptive=bool(spark.get("adaptive", True)),
+            adaptive=bool(spark.get("adaptive", True)) and not frame.json.get("static_only", False),
             field_id_read=bool(spark.get("field_id_read", False)),
+            machine=machine_of(spark),
         )
         plan = parse_snapshot(frame.json["nodes"])
+        indexes = indexes_of_scans(self.packs, plan, frame.json["nodes"], bool(spark.get("case_sensitive")), options.store_location)
+        statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
         if not options.feedback_enabled:
-            return dict(plan_filters(plan, settings).to_dict()), b""
-        return plan_with_past(plan, settings, self.feedback, options.store_location), b""
+            return with_statics(plan_filters(plan, settings).to_dict(), statics), b""
+        return with_statics(plan_with_past(plan, settings, self.feedback, options.store_location), statics), b""
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]
@@ -140,17 +146,26 @@ class Requests:
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         spark = frame.json.get("spark") or {}
-        settings = DecideSettings(cost=options.cost, cores=int(spark.get("cores") or 1))
+        settings = DecideSettings(options.cost, machine_of(spark))
         unknown, verdicts = [], []
         for asked in frame.json["scans"]:
             scan = parse_scan(frame, asked)
             self.store.prefetch(asked["files"], {column.column for column in scan.columns})
             case_sensitive, wait_s = bool(spark.get("case_sensitive", False)), options.footers_wait_ms / 1000
-            verdict = self.packs.verdict(asked["files"], scan.columns, case_sensitive, wait_s, options.store_location)
+            verdict = self.packs.verdict(
+                asked["files"],
+                scan.columns,
+                case_sensitive,
+                wait_s,
+                options.store_location,
+                predicate=scan.predicate,
+                max_stale=options.index_max_stale,
+                accepts=scan.tests_rows,
+            )
             if verdict is None:
                 unknown.append(asked["files"])
             else:
-                verdicts.append((scan, verdict.packs))
+                verdicts.append((scan, verdict))
         if unknown:
             return {"unknown_digests": unknown}, b""
         return answer_fill(verdicts, settings, options.packs_enabled)

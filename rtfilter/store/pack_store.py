@@ -14,12 +14,14 @@ import numpy as np
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.index_layouts import completed
+from rtfilter.store.index_use import INDEX_COMING, INDEX_STALE, Coverage, IndexUse
 from rtfilter.store.packindex.catalog import Located
 from rtfilter.store.packindex.key_tests import test_of_filter
 from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places
 from rtfilter.store.packindex.trust import FileTrust
-from rtfilter.store.paths import is_remote, local_path
+from rtfilter.store.paths import below, is_remote, local_path
 from rtfilter.store.sketches.arrays import Bools, Int64s
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
@@ -36,37 +38,21 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class IndexUse:
-    """What an index has done for one scan. `packs_rejected`: beyond the footers; `files_unknown`: not indexed as they are now."""
-
-    name: str
-    files: int
-    files_unknown: int
-    packs_rejected: int
-    problems: tuple[str, ...]
-
-    @property
-    def reason(self) -> str:
-        """A sentence for reports and why_not."""
-        if self.problems:
-            return f"index {self.name} can't be used in full: {self.problems[0]}"
-        if self.files_unknown == self.files:
-            return f"index {self.name} knows no file of the table as it is now; refresh it."
-        stale = (
-            f"; {self.files_unknown} of {self.files} files are not indexed as they are now: refresh it"
-            if self.files_unknown
-            else ""
-        )
-        return f"index {self.name} rejects {self.packs_rejected} packs beyond the footers{stale}."
-
-
-@dataclass(frozen=True, slots=True)
 class StoreVerdict:
-    """The packs of a scan: under each filter (`packs`), and under its static predicate (`static_keep`, None without one)."""
+    """The packs of a scan: under each filter (`packs`), and under its static predicate (`static`, None without one).
+
+    `sure`: for each filter the packs of which every row passes, by what indexes say of the form that packs were judged by.
+    """
 
     packs: Verdict
-    static_keep: Bools | None
+    static: Outcome | None
     uses: tuple[IndexUse, ...]
+    sure: tuple[Bools, ...] = ()
+
+    @property
+    def static_keep(self) -> Bools | None:
+        """The packs that the static predicate does not reject."""
+        return None if self.static is None else ~self.static.reject
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +71,7 @@ class _Placed:
     index: PackIndex
     places: Int64s
     numbers: Int64s
-    files_unknown: int
+    coverage: Coverage
 
 
 class PackStore:
@@ -133,11 +119,15 @@ class PackStore:
         location: str = "",
         predicate: Mapping[str, Any] | None = None,
         index_s: float = DEFAULT_INDEX_S,
+        max_stale: float = 1.0,
+        accepts: bool = False,
     ) -> StoreVerdict | None:
         """Which packs each filter keeps, by footers and by every index; None when the digest is not known.
 
         `location` is `rtfilter.store.location`; `predicate` a static predicate as sketches/predicates.py describes it; `index_s`
-        the seconds that indexes may take: packs whose sketches are not read by then are kept.
+        the seconds that indexes may take: packs whose sketches are not read by then are kept. `max_stale`: the share of the
+        listed bytes that an index may not know as they are now; a staler one is not asked. `accepts`: packs that filters keep whole
+        are looked for too, which takes twice the time.
         """
         packs = self.footers.verdict(digest, filters, case_sensitive, wait_s)
         with self._lock:
@@ -149,11 +139,10 @@ class PackStore:
         deadline_s = time.monotonic() + index_s
         tree = None if predicate is None else parse_predicate(predicate)
         try:
-            return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s)
+            return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s, max_stale, accepts)
         except Exception as error:  # whatever an index has in it, what the footers say still holds
             _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
-            static = None if tree is None else np.ones(packs.packs_total, dtype=np.bool_)
-            return StoreVerdict(packs, static, ())
+            return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), ())
 
     def _with_indexes(
         self,
@@ -164,20 +153,27 @@ class PackStore:
         case_sensitive: bool,
         location: str,
         deadline_s: float,
+        max_stale: float,
+        accepts: bool,
     ) -> StoreVerdict:
         asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
         columns = [*asked, *(() if tree is None else leaves_of(tree))]
         places = store_places((), location) if location else listed.places
         indexes = self.shelf.indexes(places)
         relevant = [index for index in indexes if any(index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)]
-        placed = [self._place(index, listed, packs) for index in relevant]
-        judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s)
-        keep = tuple(kept & ~judge(leaf).reject for kept, leaf in zip(packs.keep, asked, strict=True))
-        static = None if tree is None else ~judge_predicate(tree, judge, packs.packs_total).reject
+        packs = completed(packs, [self._located(index, listed) for index in relevant])
+        found = [self._place(index, listed, packs) for index in relevant]
+        placed = [each for each in found if each.coverage.stale_share <= max_stale]
+        judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts)
+        found_out = [judge(leaf) for leaf in asked]
+        keep = tuple(kept & ~each.reject for kept, each in zip(packs.keep, found_out, strict=True))
+        exactly = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts=True)
+        static = None if tree is None else judge_predicate(tree, exactly, packs.packs_total)
         keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S)
-        uses = tuple(_use(each, len(listed.files), packs, keep, static) for each in placed)
-        uses += tuple(_coming(place, len(listed.files)) for place in places if self.shelf.mirror.is_coming(place))
-        return StoreVerdict(replace(packs, keep=keep), static, uses)
+        concerned = [each for each in found if _is_of_table(each, listed)]
+        uses = tuple(_use(each, packs, keep, static, max_stale) for each in concerned)
+        uses += tuple(_coming(place, listed.files) for place in places if self.shelf.mirror.is_coming(place))
+        return StoreVerdict(replace(packs, keep=keep), static, uses, tuple(each.accept for each in found_out))
 
     def _located(self, index: PackIndex, listed: _Listed) -> Located:
         """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms."""
@@ -202,23 +198,26 @@ class PackStore:
             file_of = np.repeat(np.arange(len(listed.files)), np.maximum(packs.counts, 0))
             same[np.unique(file_of[places[~agree]])] = False
             places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
-        return _Placed(index, places, located.numbers[mine], int(np.count_nonzero(~same & (packs.counts != 0))))
+        unknown = ~same & (packs.counts != 0)
+        sizes = np.array([file.size_bytes for file in listed.files], dtype=np.int64)
+        coverage = Coverage(len(sizes), int(np.count_nonzero(unknown)), int(sizes.sum()), int(sizes[unknown].sum()))
+        return _Placed(index, places, located.numbers[mine], coverage)
 
     def _trusted(
         self,
         files: Sequence[FileIdentity],
         packs: Verdict,
         placed: Sequence[_Placed],
-        verdicts: tuple[tuple[Bools, ...], Bools | None],
+        verdicts: tuple[tuple[Bools, ...], Outcome | None],
         deadline_s: float,
-    ) -> tuple[tuple[Bools, ...], Bools | None]:
+    ) -> tuple[tuple[Bools, ...], Outcome | None]:
         """The verdicts without what indexes say of files that are not the indexed ones; only files that lose packs count."""
         keep, static = verdicts
         lost = np.zeros(packs.packs_total, dtype=np.bool_)
         for ours, theirs in zip(keep, packs.keep, strict=True):
             lost |= theirs & ~ours
         if static is not None:
-            lost |= ~static
+            lost |= static.reject
         file_of = np.repeat(np.arange(len(files)), np.maximum(packs.counts, 0))
         doubtful = [
             i
@@ -229,7 +228,7 @@ class PackStore:
             return keep, static
         back = np.isin(file_of, doubtful)
         restored = tuple(np.where(back, theirs, ours) for ours, theirs in zip(keep, packs.keep, strict=True))
-        return restored, None if static is None else static | back
+        return restored, None if static is None else Outcome(static.reject & ~back, static.accept & ~back)
 
     def _is_unchanged(self, file: FileIdentity, placed: Sequence[_Placed]) -> bool:
         """Whether a file has the digest that every index which knows it has written down."""
@@ -245,21 +244,29 @@ def _packs_of(counts: Any, files: Bools) -> Int64s:
     return np.flatnonzero(np.repeat(files, np.maximum(counts, 0)))
 
 
-def _judge(placed: Sequence[_Placed], packs: int, case_sensitive: bool, deadline_s: float) -> Callable[[Leaf], Outcome]:
+def _is_of_table(placed: _Placed, listed: _Listed) -> bool:
+    """Whether an index has to do with these files; one location may hold indexes of many tables."""
+    root = placed.index.root.rstrip("/")
+    return any(below(file.path, root) is not None for file in (listed.files[0], listed.files[-1]))
+
+
+def _judge(
+    placed: Sequence[_Placed], packs: int, case_sensitive: bool, deadline_s: float, accepts: bool = False
+) -> Callable[[Leaf], Outcome]:
     def judge(leaf: Leaf) -> Outcome:
-        return agreed((_judged(each, leaf, packs, case_sensitive, deadline_s) for each in placed), packs)
+        return agreed((_judged(each, leaf, packs, case_sensitive, deadline_s, accepts) for each in placed), packs)
 
     return judge
 
 
-def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadline_s: float) -> Outcome:
+def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadline_s: float, accepts: bool) -> Outcome:
     """The verdict of one index on the packs of a layout."""
     outcome = partial(packs)
     column = placed.index.column(leaf.column, leaf.type, case_sensitive)
     if column is None:
         return outcome
     try:
-        found = placed.index.judge(column, leaf.test, placed.numbers, accepts=False, deadline_s=deadline_s)
+        found = placed.index.judge(column, leaf.test, placed.numbers, accepts=accepts, deadline_s=deadline_s)
     except (IndexStorageError, ValueError, IndexError, MemoryError) as error:
         placed.index.problems[f"verdict on {column}"] = f"{type(error).__name__}: {error}"
         return outcome
@@ -267,15 +274,16 @@ def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadl
     return outcome
 
 
-def _coming(place: str, files: int) -> IndexUse:
-    return IndexUse(f"in {place}", files, files, 0, ("it is being copied from there; later queries use it",))
+def _coming(place: str, files: Sequence[FileIdentity]) -> IndexUse:
+    total = sum(file.size_bytes for file in files)
+    return IndexUse(f"in {place}", Coverage(len(files), len(files), total, total), 0, (), INDEX_COMING)
 
 
-def _use(placed: _Placed, files: int, packs: Verdict, keep: tuple[Bools, ...], static: Bools | None) -> IndexUse:
+def _use(placed: _Placed, packs: Verdict, keep: tuple[Bools, ...], static: Outcome | None, max_stale: float) -> IndexUse:
     before, after = packs.keep_all_of(range(len(packs.keep))), np.ones(packs.packs_total, dtype=np.bool_)
-    for each in (*keep, *(() if static is None else (static,))):
+    for each in (*keep, *(() if static is None else (~static.reject,))):
         after &= each
-    rejected = int(np.count_nonzero((before & ~after)[placed.places]))
-    return IndexUse(
-        placed.index.snapshot.definition.name, files, placed.files_unknown, rejected, tuple(placed.index.problems.values())
-    )
+    refused = INDEX_STALE if placed.coverage.stale_share > max_stale else ""
+    rejected = 0 if refused else int(np.count_nonzero((before & ~after)[placed.places]))
+    problems = tuple(placed.index.problems.values())
+    return IndexUse(placed.index.snapshot.definition.name, placed.coverage, rejected, problems, refused)

@@ -93,6 +93,14 @@ class Verdict:
     def rows_kept(self, keep: Bools) -> int:
         return int(self.rows[keep].sum())
 
+    def files_rejected(self, number: int) -> int:
+        """Files that have packs, and none that filter `number` keeps."""
+        packs = self.counts[self.counts > 0]
+        if not len(packs):
+            return 0
+        firsts = np.concatenate(([0], np.cumsum(packs[:-1])))
+        return int(np.count_nonzero(~np.logical_or.reduceat(self.keep[number], firsts)))
+
     def keep_all_of(self, filters: Iterable[int]) -> Bools:
         """The packs that every one of these filters (by number) keeps; all packs for no filter."""
         kept: Bools = np.ones(self.packs_total, dtype=np.bool_)

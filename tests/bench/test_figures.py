@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -104,6 +105,23 @@ def test_the_page_begins_with_the_losses_and_has_the_charts() -> None:
     ]
     assert page.index("<b>worse</b>") < page.index("<b>loss</b>") and "<b>even</b>" not in page
     assert "DuckDB 1.5" in page
+
+
+def test_the_order_of_expected_gains_is_told_beside_the_filters() -> None:
+    result = result_of(TIMES)
+    # All four are expected to gain the same: there is no order.
+    assert "Spearman" not in render_report(result)
+    assert result.to_dict()["summary"]["predictions"] == {"filters": 4, "rank_correlation": None}
+    ranked = tuple(
+        replace(each, last=replace(each.last, filters=[{**APPLIED, "estimated_gain_ms": -each.median_ms}]))
+        if each.mode == "rtfilter"
+        else each
+        for each in result.measurements
+    )
+    agreeing = replace(result, measurements=ranked)
+    # 80 ms gained, none, 10 lost and 25 lost, in runs of 20, 99.5, 20 and 125 ms.
+    assert agreeing.to_dict()["summary"]["predictions"] == {"filters": 4, "rank_correlation": pytest.approx(0.632, abs=1e-3)}
+    assert "rank correlation (Spearman) 0.63" in render_report(agreeing)
 
 
 def test_without_losses_there_is_no_such_section() -> None:

@@ -76,7 +76,7 @@ def test_an_index_rejects_what_footers_can_not(store: PackStore, folder: Path) -
     create_index(folder, sketches=(Bloom("a"),))
     verdict = ask(store, folder, keys(7003))
     assert kept(verdict) == [7]
-    assert verdict.uses[0].packs_rejected == 9 and "rejects 9 packs" in verdict.uses[0].reason
+    assert verdict.uses[0].packs_rejected == 9 and "rejects 9 packs" in verdict.uses[0].detail
 
 
 def test_a_filter_on_another_column_or_type_does_not_ask_the_index(store: PackStore, folder: Path) -> None:
@@ -121,7 +121,7 @@ def test_appended_and_changed_files_are_kept_until_a_refresh(store: PackStore, f
     write_spread(folder, "p0.parquet", 40, packs=3)
     verdict = ask(store, folder, keys(7003))
     assert kept(verdict) == [0, 1, 2, 5, 8, 9, 10, 11, 12]
-    assert verdict.uses[0].files_unknown == 2 and "2 of 3 files are not indexed" in verdict.uses[0].reason
+    assert verdict.uses[0].coverage.files_unknown == 2 and "2 of 3 files are not indexed" in verdict.uses[0].detail
     actions.refresh(storage_of(folder), "incremental", list_directory(str(folder)), RUNNER)
     assert kept(ask(store, folder, keys(7003))) == [5]
 

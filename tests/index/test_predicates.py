@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,17 @@ def text_leaf(op: str, value: str | None) -> dict[str, Any]:
     return {"op": op, "column": "s", "type": "string", "value": None if value is None else value.encode().hex()}
 
 
+def like_leaf(pattern: str) -> dict[str, Any]:
+    return {"op": "like", "column": "s", "type": "string", "pattern": pattern, "escape": "\\"}
+
+
+def like(text: str, pattern: str) -> bool:
+    """SQL's LIKE with a backslash before what stands for itself; one at the end stands for itself."""
+    parts = re.findall(r"\\.|.", pattern)
+    regex = "".join({"%": ".*", "_": "."}.get(part, re.escape(part[-1])) for part in parts)
+    return re.fullmatch(regex, text, re.DOTALL) is not None
+
+
 def in_list(values: list[int | None]) -> dict[str, Any]:
     return {"op": "in", "column": "n", "type": "int", "values": values}
 
@@ -41,7 +53,10 @@ comparisons = st.sampled_from(["eq", "ne", "lt", "le", "gt", "ge"])
 columns = st.sampled_from([("n", "int"), ("s", "string")])
 leaves = st.one_of(
     st.builds(number_leaf, comparisons, numbers | st.none()),
-    st.builds(text_leaf, comparisons | st.just("prefix"), texts),
+    st.builds(text_leaf, comparisons | st.sampled_from(["prefix", "suffix", "contains"]), texts),
+    st.builds(number_leaf, st.just("same"), numbers | st.none()),
+    st.builds(text_leaf, st.just("same"), texts | st.none()),
+    st.builds(like_leaf, st.text("ab%_\\", max_size=4)),
     st.builds(in_list, st.lists(numbers | st.none(), min_size=1, max_size=3)),
     st.builds(null_leaf, columns, st.sampled_from(["is_null", "is_not_null"])),
     st.just({"op": "udf", "column": "n", "type": "int"}),
@@ -73,15 +88,19 @@ def truth(tree: Mapping[str, Any], row: Row) -> bool | None:
         return None if own is None else bool(own % 2 == 0)
     if op in ("is_null", "is_not_null"):
         return bool((own is None) == (op == "is_null"))
+    if op == "like":
+        return None if row[1] is None else like(row[1], str(tree["pattern"]))
     if op == "in":
         if own is None:
             return None
         return True if own in tree["values"] else None if None in tree["values"] else False
     value: Any = tree["value"] if tree["column"] == "n" or tree["value"] is None else bytes.fromhex(tree["value"])
+    if op == "same":
+        return bool(own == value)
     if own is None or value is None:
         return None
-    if op == "prefix":
-        return bool(own.startswith(value))
+    if op in ("prefix", "suffix", "contains"):
+        return bool({"prefix": own.startswith(value), "suffix": own.endswith(value), "contains": value in own}[op])
     return bool(
         {"eq": own == value, "ne": own != value, "lt": own < value, "le": own <= value, "gt": own > value, "ge": own >= value}[op]
     )
@@ -130,6 +149,16 @@ PACKS: list[list[Row]] = [[(1, "ab"), (2, "ac")], [(5, "b"), (None, "ba")], [(No
         ({"op": "is_null", "column": "n", "type": "int"}, [True, False, False], [False, False, True]),
         (number_leaf("eq", None), [True, True, True], [False, False, False]),
         ({"op": "not", "args": [text_leaf("prefix", "a")]}, [False, False, False], [False, False, False]),
+        (text_leaf("suffix", "c"), [False, True, True], [False, False, False]),
+        (text_leaf("contains", "ab"), [False, True, True], [False, False, False]),
+        (like_leaf("a%b"), [False, True, True], [False, False, False]),
+        (number_leaf("same", None), [True, False, False], [False, False, True]),
+        (number_leaf("same", 5), [True, False, True], [False, False, False]),
+        ({"op": "not", "args": [number_leaf("same", 9)]}, [False, False, False], [True, True, True]),
+        # Each alone is met by some value of the first pack, both together by none.
+        ({"op": "and", "args": [number_leaf("lt", 2), number_leaf("gt", 1)]}, [True, True, True], [False, False, False]),
+        ({"op": "and", "args": [text_leaf("eq", "ab"), text_leaf("suffix", "c")]}, [True, True, True], [False, False, False]),
+        ({"op": "and", "args": [text_leaf("ge", "ab"), text_leaf("le", "ac")]}, [False, True, True], [True, False, False]),
     ],
 )
 def test_trees_reject_and_accept_what_they_can(tree: Mapping[str, Any], rejected: list[bool], accepted: list[bool]) -> None:

@@ -69,7 +69,7 @@ def test_packs_are_kept_until_the_index_is_here(store: PackStore, folder: Path) 
     token, _ = store.shelf.mirror.look(store.remote_places("d", ""), ["a"], cache_of(folder))
     assert token is not None and kept(store) == list(range(10))
     (use,) = verdict(store).uses
-    assert "being copied" in use.reason and far(folder) in use.name
+    assert use.reason == "INDEX_COMING" and "being copied" in use.detail and far(folder) in use.name
 
 
 def test_packs_are_rejected_once_it_is(store: PackStore, folder: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from planner.answer import Candidate, FilterPlan
+from planner.answer import Candidate, FilterPlan, Placeholder
 from planner.generate import plan_filters
 from planner.nodes import Plan
 from planner.settings import PlanSettings
@@ -185,6 +185,11 @@ def placed(root: Raw, **settings: Any) -> list[str]:
     """What is filtered by what, as `table.column <- table.column`, in the order of the answer."""
     candidates = answer_to(root, **settings).candidates
     return [f"{each.probe} <- {each.build}" for each in candidates if each.placeholder is not None]
+
+
+def ahead_of(placeholder: Placeholder) -> set[str]:
+    """What rows have before them: the names of the figures that are not zero."""
+    return {name for name in ("shuffle_bytes", "sorts", "probes", "groups") if getattr(placeholder.ahead, name) > 0}
 
 
 def reasons(root: Raw, **settings: Any) -> dict[str, str]:

@@ -9,6 +9,7 @@ import pytest
 from planner.legality import reaches_across
 from tests.planner.plans import (
     Raw,
+    ahead_of,
     answer_to,
     attr,
     broadcast,
@@ -166,6 +167,6 @@ def test_a_scan_that_is_reached_twice_is_filtered_once() -> None:
 
 def test_the_other_side_waits_where_the_own_one_need_not() -> None:
     streamed = join(ONE, broadcast(TWO), [attr(1)], [attr(21)])
-    answer = answer_to(join(streamed, broadcast(SMALL), [attr(1)], [attr(31, "k")]))
-    gates = {each.columns: (each.gate, each.ahead) for each in answer.placeholders if each.join == 0}
-    assert gates == {(1,): (False, "join"), (21,): (True, "join")}
+    answer = answer_to(join(streamed, broadcast(SMALL), [attr(1)], [attr(31, "k")]), cost="always")
+    gates = {each.columns: (each.gate, ahead_of(each)) for each in answer.placeholders if each.join == 0}
+    assert gates == {(1,): (False, {"probes"}), (21,): (True, {"probes"})}

@@ -59,7 +59,17 @@ class TestPlaceholders:
             "bloom_fpp": 0.01,
             "bloom_max_bytes": 67_108_864,
             "max_build_rows": 100_000,
-            "ahead": None,
+            "ahead": {
+                "scan_bytes": 12.0,
+                "tested": 1.0,
+                "shuffle_bytes": 0.0,
+                "sorts": 0.0,
+                "probes": 0.0,
+                "groups": 0.0,
+                "kept": 0.95,
+                # 200,000 rows of a million bytes in two columns.
+                "wait_ms": 6.0,
+            },
             "keep_nulls": False,
         }
         (candidate,) = answer.candidates
@@ -84,7 +94,7 @@ class TestPlaceholders:
         assert [(each.keys, each.columns) for each in answer.placeholders] == [((1,), (1,))]
 
     def test_several_joins_filter_one_scan(self) -> None:
-        other_dim = scan("item", column(21, "i_key", "bigint"))
+        other_dim = scan("item", column(21, "i_key", "bigint"), bytes=10_000)
         root = join(fact_with(FACT), broadcast(other_dim), [attr(2, type="bigint")], [attr(21, type="bigint")])
         answer = answer_to(root)
         assert [(each.join, each.scan, each.columns) for each in answer.placeholders] == [(0, 2, (2,)), (1, 2, (1,))]
@@ -213,7 +223,7 @@ def chain(joins: int) -> Raw:
     fact = scan("fact", *(column(i, f"k{i}") for i in range(joins)))
     probe = where(fact)
     for i in range(joins):
-        dim = broadcast(where(scan(f"dim{i}", column(1000 + i, "key"))))
+        dim = broadcast(where(scan(f"dim{i}", column(1000 + i, "key"), bytes=10_000)))
         joined = join(probe, dim, [attr(i, f"k{i}")], [attr(1000 + i, "key")])
         probe = project(joined, *(attr(each, f"k{each}") for each in range(i + 1, joins)), alias(5000 + i, attr(1000 + i)))
     return probe

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tests.planner.plans import (
     Raw,
+    ahead_of,
     alias,
     answer_to,
     attr,
@@ -84,7 +86,8 @@ class TestSource:
         root = merged(LARGE, where(SMALL), [attr(1)], [attr(11)])
         (placeholder,) = answer_to(root).placeholders
         assert nodes_of(root)[placeholder.source]["op"] == "Exchange" and placeholder.source == 5
-        assert (placeholder.gate, placeholder.build_side, placeholder.ahead) == (True, "right", "shuffle")
+        assert (placeholder.gate, placeholder.build_side) == (True, "right")
+        assert ahead_of(placeholder) == {"shuffle_bytes", "sorts"}
 
     @pytest.mark.parametrize("wrap", [lambda child: stage(exchange(child), 5, bytes=100), lambda child: reused(exchange(child))])
     def test_it_may_be_there_already(self, wrap: Any) -> None:
@@ -141,14 +144,22 @@ class TestSource:
 
 
 class TestWaiting:
-    def gate(self, build_bytes: int | None, probe_bytes: int | None, **settings: Any) -> str:
-        build = where(table("build", 11, build_bytes))
+    def gate(self, build_bytes: int | None, probe_bytes: int | None, conjuncts: Sequence[str] = (), **settings: Any) -> str:
+        build = where(table("build", 11, build_bytes), conjuncts=["not_null", *conjuncts])
         root = merged(table("probe", 1, probe_bytes), build, [attr(1)], [attr(11)], join_type="RightOuter")
         return only_candidate(root, **settings).reason
 
-    def test_a_scan_waits_for_a_third_of_its_size(self) -> None:
-        assert self.gate(300, 900) == "PLANNED"
-        assert self.gate(301, 900) == "BUILD_NOT_SMALLER"
+    def test_a_scan_does_not_wait_for_more_than_a_third_of_its_rows(self) -> None:
+        assert self.gate(300 * 10**6, 900 * 10**6, conjuncts=["other"]) == "PLANNED"
+        assert self.gate(604 * 10**6, 900 * 10**6, conjuncts=["other"]) == "BUILD_NOT_SMALLER"
+
+    def test_a_scan_that_is_read_in_no_time_does_not_wait(self) -> None:
+        assert self.gate(300, 900, conjuncts=["eq"]) == "WAIT_DOES_NOT_PAY"
+
+    def test_a_scan_does_not_wait_for_keys_that_nearly_all_of_its_rows_have(self) -> None:
+        # A quarter of the probe side's rows and no condition on it: orders without a predicate beside lineitem.
+        assert self.gate(225 * 10**6, 900 * 10**6) == "WAIT_DOES_NOT_PAY"
+        assert self.gate(225 * 10**6, 900 * 10**6, conjuncts=["range"]) == "PLANNED"
 
     @pytest.mark.parametrize(("build", "probe"), [(None, 900), (300, None), (None, None)])
     def test_it_does_not_wait_for_what_is_not_known(self, build: int | None, probe: int | None) -> None:
@@ -159,9 +170,11 @@ class TestWaiting:
         assert self.gate(10**9, 1, cost="always") == "PLANNED"
 
     def test_a_finished_stage_counts_with_what_it_really_has(self) -> None:
-        for bytes_, reason in ((300 * 10**6, "PLANNED"), (400 * 10**6, "BUILD_NOT_SMALLER")):
-            build = sort(stage(exchange(table("build", 11, 10**12)), rows=7, bytes=bytes_))
-            root = join(sort(exchange(LARGE)), build, [attr(1)], [attr(11)], build_side=None, kind="sort_merge_join")
+        # A fifth of 10^8 bytes are 2 * 10^7 rows.
+        probe = table("large", 1, 10**8)
+        for rows, reason in ((6 * 10**6, "PLANNED"), (7 * 10**6, "BUILD_NOT_SMALLER")):
+            build = sort(stage(exchange(table("build", 11, 10**12)), rows=rows, bytes=rows))
+            root = join(sort(exchange(probe)), build, [attr(1)], [attr(11)], build_side=None, kind="sort_merge_join")
             assert reasons(root) == {"large.k <- build.k": reason}
 
     def test_without_gates_only_what_need_not_wait_is_filtered(self) -> None:
@@ -175,14 +188,14 @@ class TestWaiting:
         ("probe_bytes", "settings", "rows"),
         [
             (10**8, {}, round(10**8 / 5 / 3)),
-            (1_000, {}, 100_000),
+            (10**6, {}, 100_000),
             (10**12, {}, 50_000_000),
             (10**9, {"cost": "always"}, 2**31 - 1),
         ],
     )
     def test_the_build_side_may_have_a_third_of_the_probe_sides_rows(self, probe_bytes: int, settings: Any, rows: int) -> None:
         # Two columns of 2.5 bytes make a row of 5.
-        root = merged(table("probe", 1, probe_bytes), where(table("b", 11, 10)), [attr(1)], [attr(11)])
+        root = join(table("probe", 1, probe_bytes), broadcast(where(table("b", 11, 10))), [attr(1)], [attr(11)])
         assert [each.max_build_rows for each in answer_to(root, **settings).placeholders] == [rows]
 
     def test_a_broadcast_for_a_scan_of_unknown_size_may_have_many(self) -> None:
@@ -194,11 +207,11 @@ class TestChains:
     """sales x returns x day: one month reduces returns, which then are few enough to reduce sales."""
 
     def shape(self, day: Raw) -> Raw:
-        sales, returns = table("sales", 1, 10**9), table("returns", 11, 4 * 10**8)
+        sales, returns = table("sales", 1, 10**8), table("returns", 11, 4 * 10**7)
         return merged(merged(sales, returns, [attr(1)], [attr(11)]), day, [attr(12)], [attr(31)])
 
     def test_a_source_that_another_filter_reduces_counts_reduced(self) -> None:
-        month = where(table("day", 31, 10**6), conjuncts=["eq"])
+        month = where(table("day", 31, 10**5), conjuncts=["eq"])
         assert reasons(self.shape(month)) == {"returns.v <- day.k": "PLANNED", "sales.k <- returns.k": "PLANNED"}
 
     def test_without_the_reduction_it_is_too_large(self) -> None:
@@ -207,15 +220,15 @@ class TestChains:
 
     def test_a_reduction_inside_the_source_counts_once(self) -> None:
         month = where(table("day", 31, 10**6), conjuncts=["range"])
-        returns = join(table("returns", 11, 10**9), broadcast(month), [attr(12)], [attr(31)])
-        # 0.33 of a billion is a third of a billion or less, 0.33 times 0.33 would be much less.
-        for sales_bytes, reason in ((10**9, "PLANNED"), (9 * 10**8, "BUILD_NOT_SMALLER")):
+        returns = join(table("returns", 11, 10**8), broadcast(month), [attr(12)], [attr(31)])
+        # 0.33 of the rows is a third of them or less, 0.33 times 0.33 would be much less.
+        for sales_bytes, reason in ((10**8, "PLANNED"), (9 * 10**7, "BUILD_NOT_SMALLER")):
             root = merged(table("sales", 1, sales_bytes), returns, [attr(1)], [attr(11)])
             assert reasons(root)["sales.k <- returns.k"] == reason
 
     def test_two_keys_of_one_join_reduce_once(self) -> None:
         month = where(table("day", 31, 10**6), conjuncts=["other"])
-        sales, returns = table("sales", 1, 10**9), table("returns", 11, 9 * 10**8)
+        sales, returns = table("sales", 1, 10**8), table("returns", 11, 9 * 10**7)
         root = merged(merged(sales, returns, [attr(1)], [attr(11)]), month, [attr(11), attr(12)], [attr(31), attr(32)])
         assert reasons(root)["sales.k <- returns.k"] == "BUILD_NOT_SMALLER"
 

@@ -24,6 +24,7 @@ ACTIVE, DELETED, DOES_NOT_EXIST = "ACTIVE", "DELETED", "DOES_NOT_EXIST"
 STABLE = (ACTIVE, DELETED, DOES_NOT_EXIST)
 CANCELLING = "CANCELLING"
 UNREADABLE = "UNREADABLE"
+OTHER_VERSION = "OTHER_VERSION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,10 @@ def read_log(storage: IndexFiles) -> LogView:
 def _read_entry(storage: IndexFiles, name: str) -> LogEntry:
     number = int(name.removeprefix(f"{LOG}/").removesuffix(".json"))
     try:
-        return _entry_from_dict(number, json.loads(storage.read(name)))
+        content = json.loads(storage.read(name))
+        if isinstance(content, Mapping) and type(content.get("format")) is int and content["format"] != FORMAT:
+            return LogEntry(number, OTHER_VERSION, 0.0, "", None)
+        return _entry_from_dict(number, content)
     except (IndexStorageError, ValueError, RecursionError):
         return LogEntry(number, UNREADABLE, 0.0, "", None)
 

@@ -74,6 +74,20 @@ class BytePrefix:
     prefix: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class ByteSuffix:
+    """Byte strings that end with `suffix` (one byte or more)."""
+
+    suffix: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BytePart:
+    """Byte strings in which `part` (one byte or more) stands somewhere."""
+
+    part: bytes
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyBloom:
     """Keys known by a split-block bloom filter only (8 words a block)."""
@@ -100,7 +114,18 @@ class KeyHistogram:
 
 
 Values: TypeAlias = (
-    NoValue | AnyValue | LongRanges | LongKeys | ByteKeys | ByteRange | BytePrefix | KeyBloom | KeyCMap | KeyHistogram
+    NoValue
+    | AnyValue
+    | LongRanges
+    | LongKeys
+    | ByteKeys
+    | ByteRange
+    | BytePrefix
+    | ByteSuffix
+    | BytePart
+    | KeyBloom
+    | KeyCMap
+    | KeyHistogram
 )
 
 
@@ -139,6 +164,61 @@ def long_ranges(ranges: Iterable[tuple[int, int]]) -> LongRanges | NoValue:
         return NoValue()
     ends = np.array(joined, dtype=np.int64)
     return LongRanges(np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1]))
+
+
+def intersection(one: ValueTest, other: ValueTest) -> ValueTest | None:
+    """The test that a row passes if it passes both; None where it has no form of its own."""
+    values = _common(one.values, other.values)
+    return None if values is None else ValueTest(values, one.nulls and other.nulls, one.exact and other.exact)
+
+
+def _common(one: Values, other: Values) -> Values | None:
+    if isinstance(one, NoValue) or isinstance(other, NoValue):
+        return NoValue()
+    if isinstance(one, AnyValue) or isinstance(other, AnyValue):
+        return other if isinstance(one, AnyValue) else one
+    if isinstance(other, LongKeys | ByteKeys) and not isinstance(one, LongKeys | ByteKeys):
+        one, other = other, one
+    if isinstance(one, LongKeys) and isinstance(other, LongKeys | LongRanges):
+        lows, highs = (other.keys, other.keys) if isinstance(other, LongKeys) else (other.lows, other.highs)
+        at = np.minimum(np.searchsorted(highs, one.keys, "left"), len(highs) - 1)
+        return long_keys(one.keys[(lows[at] <= one.keys) & (one.keys <= highs[at])].tolist())
+    if isinstance(one, LongRanges) and isinstance(other, LongRanges):
+        return _common_ranges(one, other)
+    if isinstance(one, ByteKeys) and isinstance(other, ByteKeys):
+        return byte_keys(set(one.keys) & set(other.keys))
+    if isinstance(one, ByteKeys):
+        passes = [_passes(key, other) for key in one.keys]
+        return None if None in passes else byte_keys(key for key, passed in zip(one.keys, passes, strict=True) if passed)
+    if isinstance(one, ByteRange) and isinstance(other, ByteRange):
+        low = max(one.low or b"", other.low or b"")
+        highs_set = [high for high in (one.high, other.high) if high is not None]
+        high = min(highs_set) if highs_set else None
+        return NoValue() if high is not None and low > high else ByteRange(low, high)
+    return None
+
+
+def _common_ranges(one: LongRanges, other: LongRanges) -> LongRanges | NoValue:
+    """Both sorted and disjoint: two pointers."""
+    found, i, j = [], 0, 0
+    while i < len(one.lows) and j < len(other.lows):
+        found.append((max(int(one.lows[i]), int(other.lows[j])), min(int(one.highs[i]), int(other.highs[j]))))
+        if one.highs[i] < other.highs[j]:
+            i += 1
+        else:
+            j += 1
+    return long_ranges(found)
+
+
+def _passes(key: bytes, values: Values) -> bool | None:
+    """Whether one string passes a test; None where that can't be told."""
+    if isinstance(values, ByteRange):
+        return (values.low is None or values.low <= key) and (values.high is None or key <= values.high)
+    if isinstance(values, BytePrefix):
+        return key.startswith(values.prefix)
+    if isinstance(values, ByteSuffix):
+        return key.endswith(values.suffix)
+    return values.part in key if isinstance(values, BytePart) else None
 
 
 def enumerated(values: Values) -> Values:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.store.sketches.arrays import Bools, Bytes, ByteStrings, Int64s
-from rtfilter.store.sketches.asked import ByteKeys, BytePrefix, KeyCMap, Values
+from rtfilter.store.sketches.asked import ByteKeys, BytePart, BytePrefix, ByteSuffix, KeyCMap, Values
 from rtfilter.store.sketches.columns import int64_column, string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 
@@ -78,6 +78,10 @@ class CMaps:
             hits = (self._holds_one_of(pack, keys, values.keys) for pack in at.tolist())
         elif isinstance(values, BytePrefix):
             hits = (self._holds_beginning(pack, values.prefix) for pack in at.tolist())
+        elif isinstance(values, ByteSuffix):
+            hits = (_may_end_with(self._map(pack), values.suffix) for pack in at.tolist())
+        elif isinstance(values, BytePart):
+            hits = (_may_hold_part(self._map(pack), values.part) for pack in at.tolist())
         elif isinstance(values, KeyCMap):
             hits = (may_meet(self._map(pack), values) for pack in at.tolist())
         else:
@@ -123,6 +127,34 @@ class CMaps:
         if map_.lengths >> min(len(rest), LONGEST) == 0:
             return False
         return all(map_.seen[place][byte >> 3] >> (byte & 7) & 1 for place, byte in enumerate(rest[:PLACES]))
+
+
+def _may_end_with(map_: KeyCMap, suffix: bytes) -> bool:
+    """Whether some known length leaves a place for the suffix at the end of a string."""
+    ends = (len(map_.prefix) + length for length in _lengths(map_))
+    return bool(map_.lengths >> LONGEST & 1) or any(_may_stand_at(map_, suffix, end - len(suffix)) for end in ends)
+
+
+def _may_hold_part(map_: KeyCMap, part: bytes) -> bool:
+    """Whether the part could stand somewhere; of strings that go on past the map's end nothing is known."""
+    if map_.lengths >> LONGEST & 1:
+        return True
+    longest = len(map_.prefix) + max(_lengths(map_), default=0)
+    return any(_may_stand_at(map_, part, start) for start in range(longest - len(part) + 1))
+
+
+def _may_stand_at(map_: KeyCMap, part: bytes, start: int) -> bool:
+    """Whether each byte of the part was seen at its place, the first one at byte `start` of a string."""
+    if start < 0:
+        return False
+    shared = len(map_.prefix)
+    for place, byte in enumerate(part, start=start - shared):
+        if place < 0:
+            if map_.prefix[place + shared] != byte:
+                return False
+        elif place < PLACES and not map_.seen[place][byte >> 3] >> (byte & 7) & 1:
+            return False
+    return True
 
 
 def _next_prefix(prefix: bytes) -> bytes:

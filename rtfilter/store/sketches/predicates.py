@@ -1,26 +1,41 @@
 """Static predicates of a scan as tests of its columns, and the verdict on them.
 
-A predicate is a JSON tree: `{"op": "and" | "or", "args": [...]}`, `{"op": "not", "args": [one]}`, and leaves with `column` and
-`type` (Spark's catalog text): `eq`, `ne`, `lt`, `le`, `gt`, `ge` with `value`, `in` with `values`, `is_null`, `is_not_null`,
-`prefix` with `value`. Values are keys of the column's domain: whole numbers, or hexadecimal text for byte strings; null is NULL.
-What is not understood is open: it rejects nothing and accepts nothing.
+A predicate is a tree of docs/protocol.md ("Static predicates"): `and`, `or`, `not` with `args`, and leaves with `column` and `type`
+(Spark's catalog text): `eq`, `ne`, `lt`, `le`, `gt`, `ge`, `same` (`<=>`), `prefix`, `suffix`, `contains` with `value`, `in` with
+`values`, `is_null`, `is_not_null`, `like` with `pattern` and `escape`. Values are keys of the column's domain: whole numbers, or
+hexadecimal text for byte strings; null is NULL. What is not understood is open: it rejects nothing and accepts nothing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from rtfilter.store.sketches.arrays import HIGHEST, LOWEST
-from rtfilter.store.sketches.asked import AnyValue, BytePrefix, ByteRange, NoValue, ValueTest, byte_keys, long_keys, long_ranges
+from rtfilter.store.sketches.asked import (
+    AnyValue,
+    BytePart,
+    BytePrefix,
+    ByteRange,
+    ByteSuffix,
+    NoValue,
+    Values,
+    ValueTest,
+    byte_keys,
+    intersection,
+    long_keys,
+    long_ranges,
+)
 from rtfilter.store.sketches.domain import LONG, domain_of
 from rtfilter.store.sketches.outcomes import Outcome, all_of, any_of, partial
 
 _DEEPEST = 100
 # NOT turns a comparison into its opposite; a verdict is never turned.
-_OPPOSITES = {"eq": "ne", "lt": "ge", "le": "gt", "in": "not_in", "is_null": "is_not_null", "and": "or"}
+_OPPOSITES = {"eq": "ne", "lt": "ge", "le": "gt", "in": "not_in", "is_null": "is_not_null", "and": "or", "same": "not_same"}
+_PARTS: Mapping[str, Callable[[bytes], Values]] = {"prefix": BytePrefix, "suffix": ByteSuffix, "contains": BytePart}
 _OPPOSITE_OF = {**_OPPOSITES, **{other: one for one, other in _OPPOSITES.items()}}
 
 
@@ -89,12 +104,28 @@ def _parse(tree: Any, negated: bool, depth: int) -> Predicate:
         if not isinstance(arguments, list) or not arguments:
             return Open()
         parts = tuple(_parse(each, negated, depth + 1) for each in arguments)
-        return AllOf(parts) if asked == "and" else AnyOf(parts)
+        return AllOf(_merged(parts)) if asked == "and" else AnyOf(parts)
     try:
         test = _test(asked, tree)
     except (KeyError, TypeError, ValueError):
         test = None
     return Open() if test is None else Leaf(str(tree["column"]), str(tree["type"]), test)
+
+
+def _merged(parts: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+    """Parts of an AND, those of one column made one where that can be: alone each may be met by another value of a pack."""
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, AllOf) else (part,))]
+    merged: list[Predicate] = []
+    for part in flat:
+        for place, other in enumerate(merged):
+            if isinstance(part, Leaf) and isinstance(other, Leaf) and (part.column, part.type) == (other.column, other.type):
+                both = intersection(other.test, part.test)
+                if both is not None:
+                    merged[place] = Leaf(part.column, part.type, both)
+                    break
+        else:
+            merged.append(part)
+    return tuple(merged)
 
 
 def _test(op: str, tree: Mapping[str, Any]) -> ValueTest | None:
@@ -105,10 +136,30 @@ def _test(op: str, tree: Mapping[str, Any]) -> ValueTest | None:
         return ValueTest(NoValue(), nulls=True) if op == "is_null" else ValueTest(AnyValue())
     if op in ("in", "not_in"):
         return _membership(op, list(tree["values"]), domain)
+    if op == "like":
+        return _like_test(str(tree["pattern"]), str(tree["escape"]), str(tree["type"]))
     value = tree["value"]
+    if op in ("same", "not_same"):
+        return _null_safe_test(op, value, tree)
     if value is None:
         return ValueTest(NoValue())
     return _long_test(op, _whole(value)) if domain == LONG else _byte_test(op, bytes.fromhex(value), str(tree["type"]))
+
+
+def _null_safe_test(op: str, value: Any, tree: Mapping[str, Any]) -> ValueTest | None:
+    """`<=>` is never NULL: a null is the same as NULL, and not the same as any value."""
+    if value is None:
+        return ValueTest(NoValue(), nulls=True) if op == "same" else ValueTest(AnyValue())
+    plain = _test("eq" if op == "same" else "ne", tree)
+    return plain if plain is None or op == "same" else replace(plain, nulls=True)
+
+
+def _like_test(pattern: str, escape: str, spark_type: str) -> ValueTest | None:
+    """What a pattern begins with, up to its first wildcard; more strings begin so than match."""
+    beginning = re.split("[%_" + re.escape(escape) + "]", pattern, maxsplit=1)[0].encode()
+    if spark_type != "string" or not beginning:
+        return None
+    return ValueTest(BytePrefix(beginning), exact=False)
 
 
 def _membership(op: str, values: list[Any], domain: str) -> ValueTest | None:
@@ -148,10 +199,10 @@ def _long_test(op: str, value: int) -> ValueTest | None:
 
 
 def _byte_test(op: str, value: bytes, spark_type: str) -> ValueTest | None:
-    if op == "prefix":
+    if op in _PARTS:
         if spark_type not in ("string", "binary"):
             return None
-        return ValueTest(BytePrefix(value) if value else AnyValue())
+        return ValueTest(_PARTS[op](value) if value else AnyValue())
     tests = {
         "eq": ValueTest(byte_keys([value])),
         # The strict ones are asked a little wider: not exact.

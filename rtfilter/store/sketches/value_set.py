@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.store.sketches.arrays import Bools, ByteStrings, Int64s
-from rtfilter.store.sketches.asked import ByteKeys, BytePrefix, ByteRange, LongKeys, Values, ranges_of
+from rtfilter.store.sketches.asked import ByteKeys, BytePart, BytePrefix, ByteRange, ByteSuffix, LongKeys, Values, ranges_of
 from rtfilter.store.sketches.columns import string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 
@@ -84,6 +84,10 @@ def _passing_strings(stored: ByteStrings, values: Values) -> Bools | None:
         return np.fromiter((each in keys for each in stored), dtype=np.bool_, count=len(stored))
     if isinstance(values, BytePrefix):
         return np.fromiter((each.startswith(values.prefix) for each in stored), dtype=np.bool_, count=len(stored))
+    if isinstance(values, ByteSuffix):
+        return np.fromiter((each.endswith(values.suffix) for each in stored), dtype=np.bool_, count=len(stored))
+    if isinstance(values, BytePart):
+        return np.fromiter((values.part in each for each in stored), dtype=np.bool_, count=len(stored))
     if isinstance(values, ByteRange):
         low, high = values.low or b"", values.high
         inside = (low <= each and (high is None or each <= high) for each in stored)

@@ -197,3 +197,9 @@ def test_a_slow_filesystem_makes_no_query_wait_for_its_index(spark: SparkSession
     assert [tuple(row) for row in frame.collect()] == right
     faults.clear()
     assert packs_read_in_the_end(spark, SPREAD, 40) < 40
+
+
+def test_a_condition_of_the_query_itself_uses_an_index_there(spark: SparkSession, spread: Path) -> None:
+    Index.create(spark, f"slow:{spread}", [Bloom("r")], name="i")
+    reread(spark, spread)
+    assert packs_read_in_the_end(spark, "select count(*), sum(v) from spread where r = 1234", 40) < 40

@@ -152,7 +152,7 @@ object CollectKeys {
       case None => Right(empty) // a shuffle of nothing
       case Some(statistics) =>
         val bound = keys.map(k => BindReferences.bindReference(k, stage.output).canonicalized)
-        val what: Seq[Any] = bound ++ wanted.map(_.copy(placeholder = ""))
+        val what: Seq[Any] = bound ++ wanted.map(_.nameless)
         cache.synchronized(Option(cache.get(statistics)).flatMap(_.get(what))).map(Right(_)).getOrElse {
           val shuffled = stage.shuffle.getShuffleRDD(readTogether(stage, statistics).toArray).asInstanceOf[RDD[InternalRow]]
           // A build side that could come out differently when a lost part of it is computed again must not decide what is read.

@@ -32,16 +32,16 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val (missed, found) = sources.map(source => source -> source.collect()).partitionMap {
       case (source, Left(why)) => Left(source.skipped(why))
       case (source, Right(sinks)) => Right(source.own.map(key =>
-        FilledKey(placeholders(key.placeholder), key, sinks(source.all.indexWhere(_.copy(placeholder = "") == key.copy(placeholder = ""))), source.rows)))
+        FilledKey(placeholders(key.placeholder), key, sinks(source.all.indexWhere(_.nameless == key.nameless)), source.rows)))
     }
     val keys = found.flatten.map(k => k.placeholder.id -> k).toMap
     val collected = System.nanoTime()
-    val concerned = scans.distinct.map(scan => new ScanFill(layer, scan, RuntimeFilter.in(scan).flatMap(f => keys.get(f.id)))).filter(_.keys.nonEmpty)
+    val concerned = scans.distinct.map(scan => new ScanFill(layer, scan, RuntimeFilter.in(scan).flatMap(f => keys.get(f.id)))).filter(_.expected > 0)
     val answer = if (concerned.isEmpty) None else Some(askForVerdicts(concerned))
     val asked = System.nanoTime()
     val filters = answer.toSeq.flatMap(a => Json.items(a.json, "filters")).map(_.asInstanceOf[ObjectNode])
     val verdicts = answer.toSeq.flatMap(a => Json.items(a.json, "scans"))
-    if (verdicts.size != concerned.size || filters.size != concerned.map(_.keys.size).sum)
+    if (verdicts.size != concerned.size || filters.size != concerned.map(_.expected).sum)
       throw new IllegalStateException("The planner's answer does not fit what it was asked.")
     val fillMs = (asked - started) / 1000000
     val filled = verdicts.map { verdict =>

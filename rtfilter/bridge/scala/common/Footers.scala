@@ -20,9 +20,11 @@ object Footers extends Logging {
   private val LargestFooter = 256 << 20
 
   /** In the background, from the moment a placeholder is set. */
-  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit = PlannerHost.background.execute(() =>
+  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit =
+    fetchAhead(layer, scan, RuntimeFilter.in(scan).filterNot(_.isStatic).flatMap(_.references.toSeq.map(_.name)).distinct)
+
+  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, columns: Seq[String]): Unit = PlannerHost.background.execute(() =>
     try {
-      val columns = RuntimeFilter.in(scan).flatMap(_.references.toSeq.map(_.name)).distinct
       val files = ScanFiles.of(scan)
       val known = layer.ask("files", Seq("digest" -> files.digest, "columns" -> columns), timeoutMs = Some(WaitMs)).json
       val told = if (known.path("known").asBoolean(false)) known else fetch(layer, scan, files, columns)

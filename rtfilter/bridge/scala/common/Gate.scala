@@ -23,10 +23,8 @@ case class Gate(left: SparkPlan, right: SparkPlan, buildKeys: Seq[Expression], o
   override protected def withNewChildrenInternal(newLeft: SparkPlan, newRight: SparkPlan): Gate = copy(left = newLeft, right = newRight)
 
   /** Without the placeholders' names: equal input must give an equal plan, or reuse is lost. */
-  override protected def doCanonicalize(): SparkPlan = {
-    def nameless(keys: Seq[PlacedKey]) = keys.map(_.copy(placeholder = ""))
-    copy(left.canonicalized, right.canonicalized, buildKeys.map(QueryPlan.normalizeExpressions(_, right.output)), nameless(own), nameless(all))
-  }
+  override protected def doCanonicalize(): SparkPlan =
+    copy(left.canonicalized, right.canonicalized, buildKeys.map(QueryPlan.normalizeExpressions(_, right.output)), own.map(_.nameless), all.map(_.nameless))
   override def simpleString(maxFields: Int): String = s"RtFilterGate (waits for ${right.nodeName} to fill ${own.map(_.placeholder).mkString(", ")})"
   override def nodeName: String = "RtFilterGate"
 }

@@ -45,14 +45,16 @@ object Inspect extends AdaptiveSparkPlanHelper {
 
   /** The planner's answers for a plan that was prepared with the layer on (it need not have run). */
   def decisions(plan: SparkPlan): String = {
-    val roots = collectWithSubqueries(plan) { case a: AdaptiveSparkPlanExec => a.initialPlan }
+    val roots = plan +: collectWithSubqueries(plan) { case a: AdaptiveSparkPlanExec => a.initialPlan }
     val answers = roots.flatMap(root => root.collect { case p if p.getTagValue(PlacedKey.Decision).isDefined => p.getTagValue(PlacedKey.Decision).get })
     Json.mapper.writeValueAsString(Json.array(answers.distinct.map(Json.parse)))
   }
 
   /** The planner's answer for a plan that adaptive execution has no part in; nothing is placed. */
   def judge(session: SparkSession, plan: SparkPlan): String = {
-    val nodes = Snapshot.nodes(Snapshot.number(plan))
+    val root = Snapshot.number(plan)
+    val nodes = Snapshot.nodes(root)
+    StaticPredicates.addTo(new LayerSession(session), root, nodes)
     val answer = new LayerSession(session).ask("plan", Seq("decision" -> PlaceFilters.nextDecision(), "nodes" -> nodes))
     Json.mapper.writeValueAsString(Json.array(Seq(answer.json)))
   }

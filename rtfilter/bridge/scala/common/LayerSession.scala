@@ -15,6 +15,8 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   def verify: Boolean = conf.getConfString("rtfilter.verify", "false").equalsIgnoreCase("true")
 
+  def storeLocation: String = conf.getConfString("rtfilter.store.location", "")
+
   def options: Map[String, String] = conf.getAllConfs.filter(_._1.startsWith("rtfilter."))
 
   def ask(op: String, fields: Seq[(String, Any)], body: Seq[Array[Byte]] = Nil, timeoutMs: Option[Long] = None): Answer = {
@@ -22,7 +24,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
     val host = PlannerHost.of(session)
     val message = Json.obj(Seq("op" -> op, "conf" -> own, "spark" -> Map("adaptive" -> conf.adaptiveExecutionEnabled,
       "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled,
-      "cores" -> session.sparkContext.defaultParallelism)) ++ fields: _*)
+      "cores" -> session.sparkContext.defaultParallelism, "version" -> session.sparkContext.version, "master" -> session.sparkContext.master)) ++ fields: _*)
     val answer = host.ask(python, timeoutMs.getOrElse(number("rtfilter.planner.timeoutMs", 2000L)), message, body)
     if (!answer.json.path("ok").asBoolean(false)) throw new Refused(answer.json.path("error").asText("the planner gave no reason"))
     answer

@@ -7,12 +7,12 @@ import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory
 import org.apache.spark.sql.types.StructType
 
 /**
- * The row groups of one file of `bytes` bytes: byte offset of each, in file order, and whether it is kept.
+ * The row groups of one file of `bytes` bytes, last changed at `modifiedMs`: byte offset of each, in file order, and whether it is kept.
  *
  * Spark makes tasks of a file by its length. When little of a file is left, most of its splits would be empty and the others unequal,
  * so a narrowed scan lists the file with the length of what is kept (`keptBytes`), and a split is a part of that.
  */
-final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes: Long) extends Serializable {
+final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes: Long, val modifiedMs: Long) extends Serializable {
   val keptCount: Int = kept.count(_ != 0)
 
   private def end(i: Int): Long = if (i + 1 < starts.length) starts(i + 1) else bytes
@@ -34,7 +34,7 @@ final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes:
   }
 
   override def equals(other: Any): Boolean = other match {
-    case that: FilePacks => Arrays.equals(starts, that.starts) && Arrays.equals(kept, that.kept) && bytes == that.bytes
+    case that: FilePacks => Arrays.equals(starts, that.starts) && Arrays.equals(kept, that.kept) && bytes == that.bytes && modifiedMs == that.modifiedMs
     case _ => false
   }
   override def hashCode: Int = 31 * Arrays.hashCode(starts) + Arrays.hashCode(kept)
@@ -60,7 +60,8 @@ final case class PrunedFileIndex(base: FileIndex, selection: PackSelection) exte
   override def metadataOpsTimeNs: Option[Long] = base.metadataOpsTimeNs
   override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
     base.listFiles(partitionFilters, dataFilters).map(directory => directory.copy(files = directory.files.flatMap { file =>
-      selection.files.get(file.getPath.toString) match {
+      // A plan may be kept for long; a file that was replaced meanwhile is another one.
+      selection.files.get(file.getPath.toString).filter(p => p.bytes == file.getLen && p.modifiedMs == file.getModificationTime) match {
         case None => Some(file)
         case Some(packs) if packs.keptCount == 0 => None
         case Some(_) if selection.showsLengths => Some(file)

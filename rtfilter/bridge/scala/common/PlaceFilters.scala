@@ -7,35 +7,47 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import scala.util.control.NonFatal
 
-/** First hook, at preparation and at every re-plan: shows the plan to the planner and puts in the placeholders that it answers. */
-class PlaceFilters(session: SparkSession) extends Rule[SparkPlan] {
+/**
+ * First hook, at preparation and at every re-plan: shows the plan to the planner and puts in the placeholders that it answers.
+ *
+ * `staticOnly`: there will be no moment at which keys could be filled in.
+ */
+class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends Rule[SparkPlan] {
   private lazy val layer = new LayerSession(session)
 
   override def apply(plan: SparkPlan): SparkPlan =
-    if (!layer.enabled || !PlaceFilters.concerns(plan) || plan.exists(_.isInstanceOf[Gate])) plan
+    if (!layer.enabled) plan
     else try {
-      if (Verification.wanted(layer, plan)) Verification.run(session, plan)
-      place(plan)
+      NarrowAtOnce.markSeen(plan)
+      if ((PlaceFilters.concerns(plan) || StaticPredicates.concerns(layer, plan)) && !plan.exists(_.isInstanceOf[Gate])) verifiedAndPlaced(plan) else plan
     } catch {
       case mismatch: ResultMismatch => throw mismatch
       case NonFatal(e) => leaveAlone(plan, e)
     }
 
+  private def verifiedAndPlaced(plan: SparkPlan): SparkPlan = {
+    if (Verification.wanted(layer, plan)) Verification.run(session, plan)
+    place(plan)
+  }
+
   private def place(plan: SparkPlan): SparkPlan = {
     val started = System.nanoTime()
     val root = Snapshot.number(plan)
     val id = PlaceFilters.nextDecision()
-    val answer = layer.ask("plan", Seq("decision" -> id, "nodes" -> Snapshot.nodes(root))).json
+    val nodes = Snapshot.nodes(root)
+    StaticPredicates.addTo(layer, root, nodes)
+    val answer = layer.ask("plan", Seq("decision" -> id, "static_only" -> staticOnly, "nodes" -> nodes)).json
     if (!answer.path("candidates").isArray || !answer.path("placeholders").isArray)
       throw new IllegalStateException("The planner's answer to a plan has no candidates.")
     Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
     val placements = Json.items(answer, "placeholders").map(Placement(_))
-    val placed = if (placements.isEmpty) plan else new PlacedPlan(root, placements).plan
+    val statics = Json.items(answer, "statics").map(StaticPlacement(_))
+    val placed = if (placements.isEmpty && statics.isEmpty) plan else new PlacedPlan(root, placements, statics).plan
     val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"),
       "placeholders" -> answer.get("placeholders"), "warnings" -> Json.items(answer, "warnings"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     QueryLog.planned(layer, id, decision)
-    placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }
+    if (!staticOnly) placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }
     placed
   }
 

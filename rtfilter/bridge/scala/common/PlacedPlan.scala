@@ -10,16 +10,23 @@ import scala.collection.mutable
 
 /** One placeholder of the planner's answer. */
 final case class Placement(id: String, join: Int, keys: Seq[Int], buildSide: String, source: Int, gate: Boolean, scan: Int, columns: Seq[Long],
-    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[String],
+    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[JsonNode],
     shift: Option[KeyShift])
+
+/** A filter that the query's own conditions make; one for a scan at most. */
+final case class StaticPlacement(id: String, scan: Int, columns: Seq[Long], label: String, predicate: String)
+
+object StaticPlacement {
+  def apply(json: JsonNode): StaticPlacement = StaticPlacement(json.get("id").asText, json.get("scan").asInt,
+    Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("predicate").toString)
+}
 
 object Placement {
   def apply(json: JsonNode): Placement = Placement(json.get("id").asText, json.get("join").asInt, Json.items(json, "keys").map(_.asInt),
     json.get("build_side").asText, json.get("source").asInt, json.get("gate").asBoolean, json.get("scan").asInt,
     Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("kinds").asText, json.get("max_keys").asInt,
     json.get("bloom_fpp").asDouble, json.get("bloom_max_bytes").asLong, json.get("max_build_rows").asLong,
-    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")).filterNot(_.isNull).map(_.asText),
-    Option(json.get("shift")).filterNot(_.isNull).map(KeyShift(_)))
+    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")), Option(json.get("shift")).filterNot(_.isNull).map(KeyShift(_)))
 }
 
 /**
@@ -28,7 +35,7 @@ object Placement {
  * A gate's second child must be the very exchange that the join gets, changes inside it included, or the build side would run twice:
  * so every node is rewritten once, and a gate asks for its source's rewritten form. Placements that wait for each other in a circle are an error.
  */
-final class PlacedPlan(root: NumberedNode, placements: Seq[Placement]) {
+final class PlacedPlan(root: NumberedNode, placements: Seq[Placement], statics: Seq[StaticPlacement]) {
   private val nodes = mutable.Map.empty[Int, NumberedNode]
   private def register(node: NumberedNode): Unit = { nodes(node.id) = node; node.children.foreach(register) }
   register(root)
@@ -62,10 +69,11 @@ final class PlacedPlan(root: NumberedNode, placements: Seq[Placement]) {
 
   private def placed(node: NumberedNode): SparkPlan = {
     val scan = node.plan.asInstanceOf[FileSourceScanExec]
-    val own = placements.filter(_.scan == node.id)
+    val own = placements.filter(_.scan == node.id).map(p => RuntimeFilter(columns(p.scan, p.columns), p.label, RuntimeFilter.Empty, p.id)) ++
+      statics.filter(_.scan == node.id).map(s => RuntimeFilter(columns(s.scan, s.columns), s.label, RuntimeFilter.Empty, s.id, s.predicate))
     if (own.isEmpty) scan
     else {
-      val changed = scan.copy(dataFilters = scan.dataFilters ++ own.map(p => RuntimeFilter(columns(p), p.label, RuntimeFilter.Empty, p.id)))
+      val changed = scan.copy(dataFilters = scan.dataFilters ++ own)
       changed.copyTagsFrom(scan)
       changed
     }
@@ -81,9 +89,9 @@ final class PlacedPlan(root: NumberedNode, placements: Seq[Placement]) {
         gate
     }
 
-  private def columns(p: Placement): Seq[Expression] = {
-    val output = nodes(p.scan).plan.output
-    p.columns.map(id => output.find(_.exprId.id == id).getOrElse(throw new IllegalStateException(s"The scan has no column with the id $id.")))
+  private def columns(scan: Int, ids: Seq[Long]): Seq[Expression] = {
+    val output = nodes(scan).plan.output
+    ids.map(id => output.find(_.exprId.id == id).getOrElse(throw new IllegalStateException(s"The scan has no column with the id $id.")))
   }
 
   private def buildKeys(join: Int, side: String): Seq[Expression] = nodes(join).plan match {
@@ -91,6 +99,6 @@ final class PlacedPlan(root: NumberedNode, placements: Seq[Placement]) {
     case other => throw new IllegalStateException(s"${other.nodeName} is not a join with keys.")
   }
 
-  private def placedKey(p: Placement): PlacedKey = PlacedKey(p.id, p.keys, columns(p).map(_.dataType), p.kinds, p.maxKeys, p.bloomFpp, p.bloomMaxBytes,
+  private def placedKey(p: Placement): PlacedKey = PlacedKey(p.id, p.keys, columns(p.scan, p.columns).map(_.dataType), p.kinds, p.maxKeys, p.bloomFpp, p.bloomMaxBytes,
     p.maxBuildRows, p.keepNulls, p.ahead, p.shift)
 }

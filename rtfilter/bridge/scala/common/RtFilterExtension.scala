@@ -2,7 +2,10 @@ package org.apache.spark.sql.execution.rtfilter
 
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
-/** What `spark.sql.extensions` names: adaptive execution's two hooks, and hints on their way to the scans (checked on 4.3). */
+/**
+ * What `spark.sql.extensions` names: adaptive execution's two hooks, one for plans without it, and hints on their way to the scans
+ * (checked on 4.3).
+ */
 class RtFilterExtension extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectHintResolutionRule(_ => KeepHintWords)
@@ -10,5 +13,6 @@ class RtFilterExtension extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => SpreadTableHints)
     extensions.injectQueryStagePrepRule(session => new PlaceFilters(session))
     extensions.injectQueryStageOptimizerRule(session => new FillFilters(session))
+    extensions.injectColumnar(session => new NarrowAtOnce(session))
   }
 }

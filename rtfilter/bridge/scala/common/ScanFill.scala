@@ -33,10 +33,14 @@ final class BodyParts {
 /** A scan with filled keys: the question about it, and what comes of the answer. */
 final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys: Seq[FilledKey]) {
   lazy val files: ScanFiles = ScanFiles.of(scan)
+  private val static = RuntimeFilter.static(scan)
+  /** How many filters the answer has to speak of. */
+  def expected: Int = keys.size + static.size
   def columns: Seq[String] = keys.flatMap(_.columns.map(_.name)).distinct
 
   def request(number: Int, body: BodyParts): ObjectNode =
-    Json.obj("scan" -> number, "files" -> files.digest, "table" -> Snapshot.tableName(scan), "hints" -> TableHint.of(scan), "filters" -> keys.map { k =>
+    Json.obj("scan" -> number, "files" -> files.digest, "table" -> Snapshot.tableName(scan), "hints" -> TableHint.of(scan),
+      "static" -> static.map(f => Json.obj("id" -> f.id, "predicate" -> Json.parse(f.predicate))), "filters" -> keys.map { k =>
       val longs = k.sink.longs
       val json = Json.obj("id" -> k.placeholder.id, "columns" -> k.columns.map(_.name), "types" -> k.key.types.map(_.catalogString), "kinds" -> k.key.kinds,
         "ahead" -> k.key.ahead, "keep_nulls" -> k.key.keepNulls, "kind" -> longs.kind, "distinct" -> longs.count,
@@ -62,8 +66,9 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
 
   def outcome(answer: Answer, verdict: ObjectNode, filters: Seq[ObjectNode], fillMs: Long): FilledScan = {
     val applied = keys.flatMap(k => filters.find(f => f.get("id").asText == k.placeholder.id && f.get("decision").asText == "applied").map(k -> _))
-    val shown = applied.map { case (k, f) => k.placeholder.copy(state =
-      s"${f.get("kind").asText} of ${f.get("keys").asLong} keys, ${f.get("packs_kept").asLong} of ${f.get("packs_total").asLong} packs") }
+    val said = static.flatMap(f => filters.find(a => a.get("id").asText == f.id && a.get("decision").asText == "applied").map(a => f.copy(state = packs(a))))
+    val shown = said.toSeq ++ applied.map { case (k, f) => k.placeholder.copy(state =
+      s"${f.get("kind").asText} of ${f.get("keys").asLong} keys, ${packs(f)}") }
     // In the order of the answer: the planner puts first what drops most.
     val rows = filters.filter(_.path("rows").asBoolean(false)).flatMap(f => applied.collectFirst { case (k, `f`) => rowFilter(k) })
     val changed = if (!verdict.path("apply").asBoolean(false)) FilledStage.withoutFilters(scan) else {
@@ -73,6 +78,8 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
     }
     FilledScan(scan, changed, rows)
   }
+
+  private def packs(f: ObjectNode): String = s"${f.get("packs_kept").asLong} of ${f.get("packs_total").asLong} packs"
 
   private def rowFilter(k: FilledKey): SparkPlan => RowFilterExec = {
     val sc = scan.relation.sparkSession.sparkContext
@@ -99,7 +106,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
     files.paths.indices.filter(counts(_) >= 0).map { i =>
       val order = (next until next + counts(i)).sortBy(starts(_))
       next += counts(i)
-      files.paths(i) -> new FilePacks(order.map(starts(_)).toArray, order.map(kept(_)).toArray, files.sizes(i))
+      files.paths(i) -> new FilePacks(order.map(starts(_)).toArray, order.map(kept(_)).toArray, files.sizes(i), files.mtimes(i))
     }.toMap
   }
 }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.window.{WindowExecBase, WindowGroupLimitExec}
@@ -101,13 +102,15 @@ object Snapshot {
   private def scanFields(scan: FileSourceScanExec): Seq[(String, Any)] = {
     val relation = scan.relation
     val partitions = relation.partitionSchema.fieldNames.toSet
+    // What ANALYZE TABLE has left. Checked on 4.3: a scan's logical link is its relation, or what was planned in one step with it.
+    val known = scan.logicalLink.flatMap(_.collectLeaves().collectFirst { case found: LogicalRelation => found.catalogTable.flatMap(_.stats) }.flatten)
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
-      "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> relation.sizeInBytes, "columns_total" -> relation.dataSchema.size,
+      "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> relation.sizeInBytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
       "roots" -> relation.location.rootPaths.take(100).map(_.toString), "hints" -> TableHint.of(scan),
       "columns" -> scan.output.map { column =>
         Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
-          "partition" -> partitions.contains(column.name))
+          "partition" -> partitions.contains(column.name), "distinct" -> known.flatMap(_.colStats.get(column.name)).flatMap(_.distinctCount))
       })
   }
 

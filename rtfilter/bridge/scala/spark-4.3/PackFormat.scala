@@ -56,7 +56,7 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     val sharedConf = session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf))
     val sharedPacks = session.sparkContext.broadcast(NarrowedPacks(selection, predicates))
     val counter = packsRead
-    file => sharedPacks.value.selection.files.get(file.toPath.toString) match {
+    file => sharedPacks.value.selection.files.get(file.toPath.toString).filter(_.modifiedMs == file.modificationTime) match {
       case None => whole(file)
       case Some(packs) =>
         val ordinals = packs.keptIn(file.start, file.start + file.length, !sharedPacks.value.selection.showsLengths)

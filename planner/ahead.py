@@ -1,0 +1,86 @@
+"""What the rows of a scan have before them on the way up to a join, read from the plan between the two."""
+
+from __future__ import annotations
+
+from planner.cost import RowWork
+from planner.estimates import Estimates, share_kept
+from planner.legality import join_type_name
+from planner.nodes import BROADCAST_EXCHANGE, Aggregate, Exchange, Filter, Join, Plan, PlanNode, QueryStage, Scan, Sort, Window
+
+# What an aggregate leaves of its rows: a guess, of which only what comes after it depends.
+AGGREGATE_KEEPS = 0.5
+# A row in Spark's own format: a word for nulls, a word for each column, and the bytes of texts; 12 letters are a guess.
+ROW_HEADER_BYTES, WORD_BYTES, TEXT_BYTES = 8, 8, 12
+TEXTS = ("string", "binary")
+VALUE_BYTES = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "date": 4, "float": 4}
+
+
+def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
+    """The work of an average row of `scan` on its way to `join`, which is above it.
+
+    Behind the first exchange that other places of the query share nothing is counted: equal scans below equal exchanges must get
+    equal filters, and each place goes on in its own way.
+    """
+    plan = estimates.plan
+    at = plan.nodes[scan]
+    assert isinstance(at, Scan)
+    share = tested = _share_tested(plan, at)
+    shuffle_bytes = sorts = probes = groups = 0.0
+    below = scan
+    for node in plan.ancestors(scan):
+        if isinstance(node, Exchange) and node.kind != BROADCAST_EXCHANGE:
+            shuffle_bytes += share * row_bytes(plan, node)
+        elif isinstance(node, Sort):
+            sorts += share
+        elif isinstance(node, Window):
+            groups += share
+        elif isinstance(node, Aggregate):
+            groups += share
+            share *= AGGREGATE_KEEPS
+        elif isinstance(node, Join) and node.id != join:
+            probes += share
+            share *= _share_joined(estimates, node, below)
+        elif isinstance(node, Filter) and node.id != plan.parents[scan]:
+            share *= share_kept(node.conjuncts)
+        if node.id == join or (isinstance(node, Exchange | QueryStage) and node.same is not None):
+            break
+        below = node.id
+    return RowWork(
+        scan_bytes=float(sum(value_bytes(column.type) for column in at.columns)),
+        tested=tested,
+        shuffle_bytes=shuffle_bytes,
+        sorts=sorts,
+        probes=probes,
+        groups=groups,
+    )
+
+
+def value_bytes(type: str) -> float:
+    """A decoded value of a type, in memory."""
+    if type in TEXTS:
+        return WORD_BYTES + TEXT_BYTES
+    return VALUE_BYTES.get(type, WORD_BYTES)
+
+
+def _share_tested(plan: Plan, scan: Scan) -> float:
+    """What is left of a scan's rows by its own conditions; Spark tells them twice, at the scan and in the filter above it."""
+    above = plan.nodes[plan.parents[scan.id]]
+    if isinstance(above, Filter):
+        return min(share_kept(above.conjuncts), share_kept(scan.filters))
+    return share_kept(scan.filters)
+
+
+def row_bytes(plan: Plan, node: PlanNode) -> float:
+    """A row that a node puts out, in Spark's own format; a column that is made on the way counts as a word."""
+    types = plan.column_types()
+    texts = sum(types.get(id_) in TEXTS for id_ in node.output)
+    return ROW_HEADER_BYTES + WORD_BYTES * len(node.output) + TEXT_BYTES * texts
+
+
+def _share_joined(estimates: Estimates, join: Join, below: int) -> float:
+    """What another join on the way leaves of the rows that come from child `below`."""
+    if join_type_name(join.join_type) not in ("Inner", "LeftSemi") or not join.left_keys:
+        return 1.0
+    other = join.right if below == join.left else join.left
+    size = estimates.size_of(other)
+    return 1.0 if size is None else size.kept

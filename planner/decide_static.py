@@ -1,0 +1,63 @@
+"""The decision on a static filter: its verdict costs nothing more once it is known, so whatever it rejects is not read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.reasons import APPLIED, COST_NEVER, REJECTS_NO_PACK, Refusal
+from planner.static import STATIC
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFigures:
+    """What a static filter does to its scan, by all indexes together; packs and rows are those of files that some index knows.
+
+    `rows_sure`: rows of packs in which every row passes. `remarks`: on indexes that were used; `refusals`: why others were not.
+    """
+
+    id: str
+    packs_total: int
+    packs_rejected: int
+    rows_total: int
+    rows_rejected: int
+    rows_sure: int
+    remarks: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+
+def decide_static(figures: StaticFigures, cost: str = "auto") -> dict[str, object]:
+    """The entry of a static filter in the answer to a fill; its reason is an index's own where that is why nothing is rejected."""
+    outcome = _outcome(figures, cost)
+    return {
+        "id": figures.id,
+        "kind": STATIC,
+        "decision": "applied" if outcome.reason == APPLIED else "skipped",
+        "reason": outcome.reason,
+        "detail": outcome.detail,
+        "keys": None,
+        "build_rows": None,
+        "packs_total": figures.packs_total,
+        "packs_kept": figures.packs_total - figures.packs_rejected,
+        "rows_total": figures.rows_total,
+        "rows_kept": figures.rows_total - figures.rows_rejected,
+        "rows_sure": figures.rows_sure,
+        "estimated_gain_ms": None,
+        "rows": False,
+    }
+
+
+def _outcome(figures: StaticFigures, cost: str) -> Refusal:
+    if cost == "never":
+        return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is applied.")
+    remarks = [*figures.remarks, *(refusal.detail for refusal in figures.refusals)]
+    if figures.packs_rejected:
+        return Refusal(APPLIED, _sentences(f"It rejects {figures.packs_rejected} of {figures.packs_total} packs.", remarks))
+    if figures.refusals:
+        return Refusal(figures.refusals[0].reason, _sentences("", remarks))
+    what = f"It rejects none of {figures.packs_total} packs that an index knows."
+    return Refusal(REJECTS_NO_PACK, _sentences(what, remarks))
+
+
+def _sentences(first: str, more: Sequence[str]) -> str:
+    return " ".join(part for part in (first, *more) if part)

@@ -1,0 +1,161 @@
+"""What a filter is expected to bring before its build side is there: is it worth a placeholder, a gate and its wait?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from planner.ahead import row_bytes, value_bytes, work_of_rows
+from planner.cost import (
+    LAYOUT_SHARE,
+    STAKE_MS,
+    WAIT_MARGIN,
+    Machine,
+    RowWork,
+    collect_ms,
+    idle_ms,
+    packs_gain_ms,
+    round_trip_ms,
+    rows_gain_ms,
+    scan_row_ns,
+    semi_join_share,
+)
+from planner.estimates import Estimates, rows_of_scan
+from planner.nodes import BROADCAST, BROADCAST_EXCHANGE, Exchange, Filter, Join, QueryStage, Scan
+from planner.propose import Proposal
+from planner.reasons import BUILD_NOT_SMALLER, FILL_DOES_NOT_PAY, WAIT_DOES_NOT_PAY, Refusal
+
+# Keys of a build side that is worth waiting for are rarely too many to be held exactly.
+EXPECTED_KIND = "set"
+
+
+# A filter is not read off more rows than this share of the probe side's, nor, whatever the probe side has, off more than the
+# most; the least are always read: they take no time.
+MOST_BUILD_SHARE = 1 / 3
+LEAST_BUILD_ROWS, MOST_BUILD_ROWS = 100_000, 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Expected gain and cost of a filter in ms of wall time, both None where the size of the scan or the build side is not known.
+
+    `work` is what comes back with the fill; `build_rows` is None where nothing is known of them, and with more than
+    `most_build_rows` of them the filter is not filled.
+    """
+
+    work: RowWork
+    most_build_rows: int
+    build_rows: float | None = None
+    gain_ms: float | None = None
+    cost_ms: float | None = None
+
+    @property
+    def net_ms(self) -> float | None:
+        return None if self.gain_ms is None or self.cost_ms is None else self.gain_ms - self.cost_ms
+
+
+def forecast(estimates: Estimates, machine: Machine, proposal: Proposal, observed: float | None = None) -> Forecast:
+    """The forecast of one filter, beside what counts as a reduction of its scan already.
+
+    `observed` is the share of rows that it let through the last time, which says more than an estimate.
+    """
+    plan = estimates.plan
+    scan = plan.nodes[proposal.scan]
+    assert isinstance(scan, Scan)
+    work = work_of_rows(estimates, scan.id, proposal.join)
+    above = plan.nodes[plan.parents[scan.id]]
+    reaching = estimates.size_of(above.id if isinstance(above, Filter) else scan.id)
+    build, rows = estimates.size_of(proposal.source), rows_of_scan(scan)
+    if build is None or reaching is None or rows is None:
+        return Forecast(work, most_build_rows(scan), None if build is None else build.rows)
+    share = semi_join_share(build.kept, build.rows, rows, _most_distinct(scan, proposal)) if observed is None else observed
+    wait_ms = _wait_ms(estimates, machine, proposal, build.rows)
+    work = replace(work, kept=share, wait_ms=wait_ms)
+    in_packs = (1.0 - share) * LAYOUT_SHARE
+    # What earlier filters have left, as rows of the scan: what they drop, this one gains nothing by.
+    left = reaching.rows / work.tested
+    by_packs_ms = packs_gain_ms(machine, work, left * in_packs, packs=0)
+    by_rows_ms = rows_gain_ms(machine, work, EXPECTED_KIND, share, left * (1.0 - in_packs))
+    return Forecast(
+        work, most_build_rows(scan), build.rows, by_packs_ms + max(by_rows_ms, 0.0), wait_ms + round_trip_ms(machine, packs=0)
+    )
+
+
+def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:
+    """Why a scan should not wait for a build side. What is not known is not waited for."""
+    if forecast.gain_ms is None or forecast.cost_ms is None:
+        return Refusal(BUILD_NOT_SMALLER, f"How large the build side is beside {table} is not known: no scan waits for that.")
+    if forecast.build_rows is not None and forecast.build_rows > forecast.most_build_rows:
+        return Refusal(
+            BUILD_NOT_SMALLER,
+            f"{_rows_text(forecast)} are expected: not a third, at most, of the rows of {table}, and of more no keys are read.",
+        )
+    if forecast.gain_ms >= WAIT_MARGIN * forecast.cost_ms:
+        return None
+    return Refusal(
+        WAIT_DOES_NOT_PAY,
+        f"Waiting for {_rows_text(forecast)} and reading their keys is expected to cost {forecast.cost_ms:,.0f} ms and to save "
+        f"{forecast.gain_ms:,.0f} ms in {table}: less than {WAIT_MARGIN:g} times as much.",
+    )
+
+
+def refuse_fill(forecast: Forecast, table: str) -> Refusal | None:
+    """Why keys that are there without waiting should not be read; little may be staked on what might pay."""
+    if forecast.gain_ms is None or forecast.cost_ms is None or forecast.cost_ms <= max(STAKE_MS, forecast.gain_ms):
+        return None
+    return Refusal(
+        FILL_DOES_NOT_PAY,
+        f"Reading the keys of {_rows_text(forecast)} is expected to cost {forecast.cost_ms:,.0f} ms and to save "
+        f"{forecast.gain_ms:,.0f} ms in {table}.",
+    )
+
+
+def most_build_rows(scan: Scan) -> int:
+    """Rows of a build side from which a filter for `scan` is not filled; a scan of unknown size sets no bound of its own.
+
+    This is what is left where a guess was far off: more rows than this can neither be collected in no time nor are they a small
+    part of what the probe side has.
+    """
+    rows = rows_of_scan(scan)
+    if rows is None:
+        return MOST_BUILD_ROWS
+    return round(min(max(rows * MOST_BUILD_SHARE, LEAST_BUILD_ROWS), MOST_BUILD_ROWS))
+
+
+def _rows_text(forecast: Forecast) -> str:
+    return f"{forecast.build_rows or 0:,.0f} build rows"
+
+
+def _most_distinct(scan: Scan, proposal: Proposal) -> int | None:
+    """The most distinct values that one of the filtered columns is known to have."""
+    wanted = {column.column for column in proposal.columns}
+    known = [column.distinct for column in scan.columns if column.id in wanted and column.distinct is not None]
+    return max(known, default=None)
+
+
+def _wait_ms(estimates: Estimates, machine: Machine, proposal: Proposal, build_rows: float) -> float:
+    """Until the keys are there: reading them, and with a gate cores that idle before."""
+    join = estimates.plan.nodes[proposal.join]
+    assert isinstance(join, Join)
+    keys_ms = collect_ms(machine, build_rows, job=join.kind != BROADCAST)
+    return keys_ms + idle_ms(machine, _build_ns(estimates, machine, proposal.source)) if proposal.gate else keys_ms
+
+
+def _build_ns(estimates: Estimates, machine: Machine, source: int) -> float:
+    """Core time that a build side takes still: its scans and its shuffles, as far as they have not run."""
+    plan, constants = estimates.plan, machine.constants
+    total_ns, at = 0.0, source
+    while at < plan.ends[source]:
+        node = plan.nodes[at]
+        if isinstance(node, QueryStage):
+            # What has started is waited for in any case by whoever started it.
+            at = plan.ends[at]
+            continue
+        if isinstance(node, Scan):
+            width = sum(value_bytes(column.type) for column in node.columns)
+            total_ns += (rows_of_scan(node) or 0.0) * scan_row_ns(RowWork(scan_bytes=width), constants)
+        elif isinstance(node, Exchange) and node.kind != BROADCAST_EXCHANGE:
+            size = estimates.size_of(at)
+            rows = 0.0 if size is None else size.rows
+            total_ns += rows * row_bytes(plan, node) * constants.shuffle_byte_ns
+        at += 1
+    return total_ns

@@ -1,0 +1,162 @@
+"""Static filters: what a query itself asks of a scan, judged by the indexes of its table before anything runs.
+
+A condition is a JSON tree of docs/protocol.md ("Static predicates"). Of a scan's conditions those are used that could reject a pack
+by the columns that indexes cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planner.answer import Candidate
+from planner.hints import refuse_by_cost
+from planner.nodes import Plan, Scan, StaticCondition
+from planner.reasons import FIELD_ID_READ, INDEX_LACKS_COLUMN, NOT_PLAIN_PARQUET, PLANNED, Refusal
+from planner.settings import PlanSettings
+
+STATIC = "static"
+Tree = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanIndex:
+    """An index of a scan's table. `covers`: names of columns that it can judge; `refusal`: why it can't be used at all."""
+
+    name: str
+    covers: frozenset[str]
+    refusal: Refusal | None = None
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticPlaceholder:
+    """A filter that needs no keys: `predicate` on `columns` (expression ids) of node `scan`."""
+
+    id: str
+    scan: int
+    columns: tuple[int, ...]
+    label: str
+    predicate: Tree
+
+    def to_dict(self) -> dict[str, object]:
+        """The form of the protocol."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "columns": list(self.columns)}
+
+
+def columns_of(tree: Tree) -> frozenset[str]:
+    """The columns that a condition speaks of."""
+    own = {tree["column"]} if isinstance(tree.get("column"), str) else set()
+    return frozenset(own.union(*(columns_of(part) for part in _parts(tree))))
+
+
+def leaves_of(tree: Tree) -> frozenset[tuple[str, str]]:
+    """The columns that a condition speaks of, by name and type."""
+    own = {(tree["column"], str(tree.get("type")))} if isinstance(tree.get("column"), str) else set()
+    return frozenset(own.union(*(leaves_of(part) for part in _parts(tree))))
+
+
+def could_reject(tree: Tree, covered: frozenset[str]) -> bool:
+    """Whether knowing these columns is enough to find that a condition holds for no row."""
+    op = tree.get("op")
+    if op == "and":
+        return any(could_reject(part, covered) for part in _parts(tree))
+    if op == "or":
+        return bool(_parts(tree)) and all(could_reject(part, covered) for part in _parts(tree))
+    if op == "not":
+        return _is_known(tree, covered)
+    return tree.get("column") in covered
+
+
+def _is_known(tree: Tree, covered: frozenset[str]) -> bool:
+    parts = _parts(tree)
+    return all(_is_known(part, covered) for part in parts) if parts else tree.get("column") in covered
+
+
+def _without_needless(conditions: Sequence[StaticCondition]) -> list[StaticCondition]:
+    """Without IS NOT NULL, which Spark adds to every comparison, where something else is asked of the column."""
+    compared = frozenset[str]().union(*(columns_of(each.test) for each in conditions if each.test.get("op") != "is_not_null"))
+    return [each for each in conditions if each.test.get("op") != "is_not_null" or each.test.get("column") not in compared]
+
+
+def _parts(tree: Tree) -> list[Tree]:
+    parts = tree.get("args")
+    return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+
+
+def plan_statics(
+    plan: Plan, settings: PlanSettings, indexes: Mapping[int, Sequence[ScanIndex]]
+) -> tuple[tuple[StaticPlaceholder, ...], tuple[Candidate, ...]]:
+    """Static placeholders, and a candidate for each scan (by number) whose table has an index."""
+    placeholders: list[StaticPlaceholder] = []
+    candidates: list[Candidate] = []
+    for number, found in sorted(indexes.items()):
+        scan = plan.nodes[number]
+        if not isinstance(scan, Scan) or not scan.static or not found:
+            continue
+        covered = frozenset[str]().union(*(index.covers for index in found if index.refusal is None))
+        asked = _without_needless([condition for condition in scan.static if could_reject(condition.test, covered)])
+        refusal = _refusal(scan, settings, found, asked_any=bool(asked))
+        placeholder = None
+        if refusal is None:
+            predicate: Tree = {"op": "and", "args": [condition.test for condition in asked]}
+            columns = columns_of(predicate)
+            ids = tuple(column.id for column in scan.columns if column.name in columns)
+            label = " AND ".join(condition.text for condition in asked)
+            placeholder = StaticPlaceholder(f"{settings.decision}.s{len(placeholders)}", number, ids, label, predicate)
+            placeholders.append(placeholder)
+        candidates.append(_candidate(scan, placeholder, refusal or _planned(found)))
+    return tuple(placeholders), tuple(candidates)
+
+
+def _refusal(scan: Scan, settings: PlanSettings, indexes: Sequence[ScanIndex], asked_any: bool) -> Refusal | None:
+    forbidden = refuse_by_cost(settings, scan.hints, scan.table)
+    if forbidden is not None:
+        return forbidden
+    if not scan.plain_parquet:
+        return Refusal(NOT_PLAIN_PARQUET, f"{scan.table} is not read by Spark's own Parquet reader.")
+    if settings.field_id_read:
+        return Refusal(FIELD_ID_READ, "spark.sql.parquet.fieldId.read.enabled is true: indexes know columns by name only.")
+    if asked_any:
+        return None
+    unusable = [index.refusal for index in indexes if index.refusal is not None]
+    if unusable:
+        return unusable[0]
+    names = ", ".join(sorted(index.name for index in indexes))
+    return Refusal(INDEX_LACKS_COLUMN, f"No condition of the query can be judged by the columns of index {names} alone.")
+
+
+def _planned(indexes: Sequence[ScanIndex]) -> Refusal:
+    names = ", ".join(sorted(index.name for index in indexes if index.refusal is None))
+    remarks = [remark for index in indexes if (remark := index.remark if index.refusal is None else index.refusal.detail)]
+    return Refusal(PLANNED, " ".join([f"Judged by index {names} before the scan starts.", *remarks]))
+
+
+def _candidate(scan: Scan, placeholder: StaticPlaceholder | None, outcome: Refusal) -> Candidate:
+    said = _without_needless(scan.static)
+    label = " AND ".join(condition.text for condition in said) if placeholder is None else placeholder.label
+    asked = [condition.test for condition in said] if placeholder is None else [placeholder.predicate]
+    columns = sorted(frozenset[str]().union(*(columns_of(tree) for tree in asked)))
+    return Candidate(
+        key_id=f"{STATIC}|{scan.table}|{'|'.join(str(column.id) for column in scan.columns)}|{label}",
+        join=-1,
+        pairs=(),
+        scan=scan.id,
+        placeholder=None if placeholder is None else placeholder.id,
+        gate=False,
+        build=label,
+        probe=", ".join(f"{scan.table}.{column}" for column in columns) or scan.table,
+        join_type="",
+        strategy=STATIC,
+        decision="skipped" if placeholder is None else "planned",
+        reason=outcome.reason,
+        detail=outcome.detail,
+    )
+
+
+def with_statics(answer: Mapping[str, Any], statics: tuple[tuple[StaticPlaceholder, ...], tuple[Candidate, ...]]) -> dict[str, Any]:
+    """The whole answer to a plan in the form of the protocol; `statics` is left out where there are none."""
+    placeholders, candidates = statics
+    said = {**answer, "candidates": [*answer["candidates"], *(each.to_dict() for each in candidates)]}
+    return {**said, "statics": [each.to_dict() for each in placeholders]} if placeholders else said

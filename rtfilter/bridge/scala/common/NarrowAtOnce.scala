@@ -1,0 +1,33 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.{ColumnarRule, FileSourceScanExec, SparkPlan}
+import scala.util.Try
+
+/**
+ * Third hook, for plans in which adaptive execution has no part (there is no exchange in them, or it is off): what the query itself
+ * asks is known, so static filters are placed and filled at once.
+ *
+ * Checked on 4.3: columnar rules run once on such a plan, and on every stage of an adaptive one, whose scans have been seen before.
+ */
+class NarrowAtOnce(session: SparkSession) extends ColumnarRule {
+  private lazy val layer = new LayerSession(session)
+  private lazy val place = new PlaceFilters(session, staticOnly = true)
+  private lazy val fill = new FillFilters(session)
+
+  override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
+    override def apply(plan: SparkPlan): SparkPlan =
+      if (layer.enabled && !NarrowAtOnce.isSeen(plan) && Try(StaticPredicates.concerns(layer, plan)).getOrElse(false)) fill(place(plan)) else plan
+  }
+}
+
+object NarrowAtOnce {
+  private val Seen: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("rtfilter.seen")
+
+  /** Adaptive execution has shown this plan to the first hook. */
+  def markSeen(plan: SparkPlan): Unit = plan.foreach { case scan: FileSourceScanExec => scan.setTagValue(Seen, true); case _ => }
+
+  private def isSeen(plan: SparkPlan): Boolean = plan.exists { case scan: FileSourceScanExec => scan.getTagValue(Seen).isDefined; case _ => false }
+}

@@ -1,0 +1,137 @@
+package org.apache.spark.sql.execution.rtfilter
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import java.io.File
+import java.util.concurrent.ConcurrentHashMap
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{SparkVersion => _, _}
+import org.apache.spark.sql.catalyst.util.toPrettySQL
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.types.{BooleanType, DataType, Decimal, DecimalType}
+import org.apache.spark.unsafe.types.UTF8String
+import scala.util.Try
+import scala.util.control.NonFatal
+
+/** What a query itself asks of a scan's columns (docs/protocol.md, "Static predicates"), for tables that may have an index. */
+object StaticPredicates {
+  private val MostValues = 10000
+  private val MostRoots = 16
+  private val StoreFolder = "_rtfilter"
+  private val LookAgainMs = 60000L
+
+  /** By place on another filesystem: whether it has a store, and when that was looked up. */
+  private val remote = new ConcurrentHashMap[Path, (Boolean, Long)]
+
+  def concerns(layer: LayerSession, plan: SparkPlan): Boolean = plan.exists {
+    case scan: FileSourceScanExec => concerns(layer, scan)
+    case _ => false
+  }
+
+  /** Cheap enough for every scan of every query: a look at a local directory at most. */
+  private def concerns(layer: LayerSession, scan: FileSourceScanExec): Boolean =
+    !scan.isInstanceOf[NarrowedScan] && conditions(scan).nonEmpty &&
+      (layer.storeLocation.nonEmpty || places(scan).exists(hasStore(layer, _, scan))) && SparkVersion.readsPlainParquet(scan)
+
+  /** Adds conditions and table roots to the snapshot's scans that an index may have something to say of. */
+  def addTo(layer: LayerSession, node: NumberedNode, nodes: Seq[ObjectNode]): Unit = node.plan match {
+    case scan: FileSourceScanExec if concerns(layer, scan) =>
+      val metadata = AttributeSet(scan.fileConstantMetadataColumns)
+      val columns = AttributeSet(scan.output.filterNot(c => metadata.contains(c) || scan.relation.partitionSchema.fieldNames.contains(c.name)))
+      Json.put(nodes(node.id), "static", conditions(scan).map(c => Json.obj("text" -> toPrettySQL(c).take(200), "test" -> test(c, columns))))
+      Json.put(nodes(node.id), "places", places(scan).map(_.toString))
+      if (!places(scan).forall(isLocal)) fetchAhead(layer, scan)
+    case _: QueryStageExec =>
+    case _ => node.children.foreach(addTo(layer, _, nodes))
+  }
+
+  private def conditions(scan: FileSourceScanExec): Seq[Expression] = scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter])
+
+  /** Where indexes of the table may be: in its roots, without partition directories; a root may be a single file. */
+  private def places(scan: FileSourceScanExec): Seq[Path] =
+    scan.relation.location.rootPaths.take(MostRoots).flatMap(root => Seq(root, root.getParent)).filter(_ != null).map(withoutPartitions).distinct
+
+  private def withoutPartitions(path: Path): Path =
+    if (path.getName.contains("=") && path.getParent != null) withoutPartitions(path.getParent) else path
+
+  private def isLocal(place: Path): Boolean = place.toUri.getScheme == null || place.toUri.getScheme == "file"
+
+  /** Index and footers from another machine are there for the next query. */
+  private def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit =
+    Footers.fetchAhead(layer, scan, conditions(scan).flatMap(_.references.map(_.name)).distinct)
+
+  private def hasStore(layer: LayerSession, place: Path, scan: FileSourceScanExec): Boolean =
+    if (isLocal(place)) new File(place.toUri.getPath, StoreFolder).isDirectory
+    else {
+      // A query does not wait for another machine: it is looked up meanwhile, for the next one.
+      val (known, at) = remote.getOrDefault(place, (false, 0L))
+      if (System.currentTimeMillis() - at > LookAgainMs) {
+        remote.put(place, (known, System.currentTimeMillis()))
+        val conf = scan.relation.sparkSession.sessionState.newHadoopConfWithOptions(scan.relation.options)
+        PlannerHost.background.execute(() =>
+          try if (place.getFileSystem(conf).exists(new Path(place, StoreFolder))) {
+            remote.put(place, (true, System.currentTimeMillis()))
+            fetchAhead(layer, scan)
+          } else remote.put(place, (false, System.currentTimeMillis()))
+          catch { case NonFatal(_) => })
+      }
+      known
+    }
+
+  private def test(e: Expression, columns: AttributeSet): ObjectNode = {
+    def joined(op: String, parts: Expression*) = Json.obj("op" -> op, "args" -> parts.map(test(_, columns)))
+    def leaf(op: String, column: Attribute, more: (String, Any)*) =
+      if (!columns.contains(column)) other
+      else Json.obj(Seq("op" -> op, "column" -> column.name, "type" -> column.dataType.catalogString) ++ more: _*)
+    def compared(op: String, column: Attribute, value: Literal) = key(value, column.dataType).fold(other)(k => leaf(op, column, "value" -> k))
+    def listed(column: Attribute, values: Iterable[Literal]) = {
+      val keys = if (values.size > MostValues) Nil else values.flatMap(key(_, column.dataType))
+      if (keys.size == values.size) leaf("in", column, "values" -> keys) else other
+    }
+    e match {
+      case And(left, right) => joined("and", left, right)
+      case Or(left, right) => joined("or", left, right)
+      case Not(child) => joined("not", child)
+      case column: Attribute if column.dataType == BooleanType => leaf("eq", column, "value" -> 1L)
+      case IsNull(column: Attribute) => leaf("is_null", column)
+      case IsNotNull(column: Attribute) => leaf("is_not_null", column)
+      case In(column: Attribute, values) if values.forall(_.isInstanceOf[Literal]) => listed(column, values.map(_.asInstanceOf[Literal]))
+      case InSet(column: Attribute, values) => listed(column, values.toSeq.map(Literal(_, column.dataType)))
+      case StartsWith(column: Attribute, value: Literal) => compared("prefix", column, value)
+      case EndsWith(column: Attribute, value: Literal) => compared("suffix", column, value)
+      case Contains(column: Attribute, value: Literal) => compared("contains", column, value)
+      case Like(column: Attribute, Literal(pattern: UTF8String, _), escape) =>
+        leaf("like", column, "pattern" -> pattern.toString, "escape" -> escape.toString)
+      case comparison: BinaryComparison => (comparison.left, comparison.right, word(comparison)) match {
+        case (column: Attribute, value: Literal, Some((op, _))) => compared(op, column, value)
+        case (value: Literal, column: Attribute, Some((_, turned))) => compared(turned, column, value)
+        case _ => other
+      }
+      case _ => other
+    }
+  }
+
+  private def other: ObjectNode = Json.obj("op" -> "other")
+
+  /** As it stands, and with its sides exchanged. */
+  private def word(comparison: BinaryComparison): Option[(String, String)] = Option(comparison).collect {
+    case _: EqualTo => ("eq", "eq")
+    case _: EqualNullSafe => ("same", "same")
+    case _: LessThan => ("lt", "gt")
+    case _: LessThanOrEqual => ("le", "ge")
+    case _: GreaterThan => ("gt", "lt")
+    case _: GreaterThanOrEqual => ("ge", "le")
+  }
+
+  /** A literal as a key of the column's domain: a number, hexadecimal text, or null; None when it has no place there. */
+  private def key(literal: Literal, column: DataType): Option[Any] = (literal.value, column) match {
+    case (null, _) => Some(null)
+    case _ if literal.dataType != column => None
+    case (value: Decimal, DecimalType.Fixed(_, scale)) if value.scale != scale => None
+    case (value, _) if KeyDomain.isBytes(column) => Try(KeyDomain.bytesReader(column, column)(InternalRow(value), 0)).toOption.map(hex)
+    case (value, _) => Try(KeyDomain.longReader(column, column).read(InternalRow(value), 0)).toOption
+  }
+
+  private def hex(bytes: Array[Byte]): String = bytes.map(b => f"$b%02x").mkString
+}

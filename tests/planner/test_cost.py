@@ -1,0 +1,191 @@
+"""The terms of the cost model, one by one, and what must hold of them whatever the machine."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.cost import (
+    BLOOM_FPP,
+    DEFAULTS,
+    IDLE_SHARE,
+    KEYS_MISSING,
+    MOST_MISSING,
+    Constants,
+    Machine,
+    RowWork,
+    ahead_row_ns,
+    collect_ms,
+    idle_ms,
+    missing_share,
+    packs_gain_ms,
+    round_trip_ms,
+    row_test_gain_ns,
+    rows_gain_ms,
+    scan_row_ns,
+    semi_join_share,
+    share_let_through,
+    ship_ms,
+    test_row_ns,
+    whole_row_ns,
+)
+
+test_row_ns.__test__ = False  # type: ignore[attr-defined]
+
+# Round figures, each another one, so that a term that takes the wrong constant shows.
+PLAIN = Constants(
+    scan_row_ns=10.0,
+    scan_byte_ns=2.0,
+    pack_open_ms=0.5,
+    footer_ms=3.0,
+    join_probe_ns=20.0,
+    group_row_ns=40.0,
+    sort_row_ns=100.0,
+    shuffle_byte_ns=7.0,
+    range_test_ns=1.0,
+    set_test_ns=5.0,
+    bloom_test_ns=9.0,
+    collect_key_ns=50.0,
+    job_ms=30.0,
+    round_trip_ms=4.0,
+    verdict_pack_ns=1_000.0,
+    ship_byte_ns=6.0,
+)
+TWO_CORES = Machine(PLAIN, cores=2)
+WORK = RowWork(scan_bytes=8.0, tested=0.5, shuffle_bytes=10.0, sorts=0.5, probes=1.0, groups=0.25)
+KINDS = st.sampled_from(["range", "set", "bloom"])
+CONSTANTS = st.builds(Constants, **{field.name: st.floats(0.0, 1e3) for field in fields(Constants)})
+WORKS = st.builds(
+    RowWork,
+    scan_bytes=st.floats(0, 1e3),
+    tested=st.floats(1e-3, 1.0),
+    shuffle_bytes=st.floats(0, 1e3),
+    sorts=st.floats(0, 5),
+    probes=st.floats(0, 5),
+    groups=st.floats(0, 5),
+)
+SHARES = st.floats(0.0, 1.0)
+ROWS = st.floats(0.0, 1e10)
+
+
+class TestOneRow:
+    def test_reading_it_takes_time_for_the_row_and_its_bytes(self) -> None:
+        assert scan_row_ns(WORK, PLAIN) == 10 + 8 * 2
+
+    def test_what_is_ahead_adds_up(self) -> None:
+        assert ahead_row_ns(WORK, PLAIN) == 10 * 7 + 0.5 * 100 + 1 * 20 + 0.25 * 40
+
+    def test_a_row_without_a_partner_is_read_carried_and_looked_up_in_vain(self) -> None:
+        assert whole_row_ns(WORK, PLAIN) == 26 + 150 + 0.5 * 20
+
+    @pytest.mark.parametrize(("kind", "ns"), [("range", 1.0), ("set", 5.0), ("bloom", 9.0)])
+    def test_each_kind_of_test_has_its_time(self, kind: str, ns: float) -> None:
+        assert test_row_ns(kind, PLAIN) == ns
+
+    def test_a_bloom_filter_lets_some_through_that_have_no_partner(self) -> None:
+        assert share_let_through("bloom", 0.2, fpp=0.1) == pytest.approx(0.28)
+        assert share_let_through("set", 0.2, fpp=0.1) == share_let_through("range", 0.2) == 0.2
+        assert share_let_through("bloom", 0.0) == BLOOM_FPP
+
+
+class TestGains:
+    def test_rejected_packs_save_their_rows_and_their_opening_shared_by_the_cores(self) -> None:
+        assert packs_gain_ms(TWO_CORES, WORK, rows=1e6, packs=10) == pytest.approx((1e6 * 186 / 1e6 + 10 * 0.5) / 2)
+
+    def test_files_that_are_not_opened_save_their_footers(self) -> None:
+        assert packs_gain_ms(TWO_CORES, WORK, 0, 0, files=4) == pytest.approx(4 * 3 / 2)
+
+    def test_a_test_saves_what_is_ahead_of_the_rows_that_it_drops(self) -> None:
+        # 150 ns ahead of an average row are 300 ns ahead of one that reaches the test.
+        assert row_test_gain_ns(TWO_CORES, WORK, "set", 0.25) == pytest.approx(0.75 * 300 - 5)
+
+    def test_only_rows_that_the_scan_lets_through_are_tested(self) -> None:
+        assert rows_gain_ms(TWO_CORES, WORK, "set", 0.25, rows=1e6) == pytest.approx(1e6 * 0.5 * 220 / 1e6 / 2)
+
+    def test_with_nothing_ahead_a_test_only_costs(self) -> None:
+        assert row_test_gain_ns(TWO_CORES, RowWork(), "range", 0.0) == -1.0
+
+
+class TestCosts:
+    def test_keys_of_a_shuffle_take_a_job_and_all_cores(self) -> None:
+        assert collect_ms(TWO_CORES, 1e6, job=True) == pytest.approx(30 + 50 / 2)
+
+    def test_keys_of_a_broadcast_are_read_by_the_driver_alone(self) -> None:
+        assert collect_ms(TWO_CORES, 1e6, job=False) == pytest.approx(50)
+
+    def test_a_round_trip_judges_every_pack(self) -> None:
+        assert round_trip_ms(TWO_CORES, packs=2_000) == pytest.approx(4 + 2)
+
+    def test_a_wait_idles_a_share_of_the_build_sides_time(self) -> None:
+        assert idle_ms(TWO_CORES, 1e9) == pytest.approx(IDLE_SHARE * 500)
+
+    def test_a_range_weighs_nothing_and_a_bloom_filter_less_than_a_set(self) -> None:
+        by_kind = [ship_ms(TWO_CORES, kind, 1e6) for kind in ("range", "bloom", "set")]
+        assert by_kind[0] == 0.0 and by_kind == sorted(by_kind) and len(set(by_kind)) == 3
+
+
+class TestShares:
+    def test_a_build_side_without_conditions_is_expected_to_lack_some_keys(self) -> None:
+        assert semi_join_share(1.0, 1_000, probe_rows=1_000) == 1.0 - KEYS_MISSING
+        assert semi_join_share(1.0, 1_000, probe_rows=10) == 1.0 - KEYS_MISSING
+
+    def test_the_more_so_the_smaller_it_is_beside_the_probe_side(self) -> None:
+        assert missing_share(1_000, 1_000) == KEYS_MISSING
+        assert missing_share(10**6, 1_000) == pytest.approx(4 * KEYS_MISSING)
+        assert missing_share(1e30, 0) == MOST_MISSING
+
+    def test_conditions_on_the_build_side_count_and_what_is_missing_is_judged_without_them(self) -> None:
+        assert semi_join_share(0.1, 100, probe_rows=1_000) == pytest.approx(0.1 * (1.0 - KEYS_MISSING))
+
+    def test_a_few_rows_can_not_have_many_keys(self) -> None:
+        assert semi_join_share(1.0, 100, 1_000, probe_distinct=10_000) == 0.01
+        assert semi_join_share(0.5, 10**6, 10**6, probe_distinct=10_000) == semi_join_share(0.5, 10**6, 10**6)
+
+
+class TestDefaults:
+    def test_they_are_near_the_trials_that_they_come_from(self) -> None:
+        # 46 ns to scan and probe a row of two ints; 375 ns to shuffle, sort and merge one of three columns.
+        assert whole_row_ns(RowWork(scan_bytes=8.0), DEFAULTS) == pytest.approx(46, rel=0.2)
+        assert ahead_row_ns(RowWork(shuffle_bytes=32.0, sorts=1.0), DEFAULTS) == pytest.approx(375, rel=0.2)
+
+    def test_no_cores_count_as_one(self) -> None:
+        assert Machine(PLAIN, cores=0).shared_ms(1e6) == 1.0
+
+
+class TestWhateverTheMachine:
+    @given(CONSTANTS, WORKS, KINDS, SHARES, SHARES)
+    def test_a_test_that_lets_more_through_saves_no_more(
+        self, constants: Constants, work: RowWork, kind: str, one: float, other: float
+    ) -> None:
+        gains = [row_test_gain_ns(Machine(constants), work, kind, share) for share in sorted((one, other))]
+        assert gains[1] <= gains[0] + 1e-6
+
+    @given(CONSTANTS, WORKS, ROWS, ROWS, st.floats(0, 1e5))
+    def test_more_rows_rejected_save_no_less(
+        self, constants: Constants, work: RowWork, one: float, other: float, packs: float
+    ) -> None:
+        gains = [packs_gain_ms(Machine(constants), work, rows, packs) for rows in sorted((one, other))]
+        assert gains[0] <= gains[1]
+
+    @given(CONSTANTS, ROWS, ROWS, st.booleans(), st.integers(1, 64))
+    def test_more_build_rows_cost_no_less(self, constants: Constants, one: float, other: float, job: bool, cores: int) -> None:
+        costs = [collect_ms(Machine(constants, cores), rows, job) for rows in sorted((one, other))]
+        assert costs[0] <= costs[1]
+
+    @given(CONSTANTS, KINDS, ROWS, ROWS)
+    def test_more_keys_are_no_lighter(self, constants: Constants, kind: str, one: float, other: float) -> None:
+        costs = [ship_ms(Machine(constants), kind, keys) for keys in sorted((one, other))]
+        assert costs[0] <= costs[1]
+
+    @given(CONSTANTS, WORKS)
+    def test_nothing_that_is_ahead_saves_time(self, constants: Constants, work: RowWork) -> None:
+        without = replace(work, shuffle_bytes=0.0, sorts=0.0, probes=0.0, groups=0.0)
+        assert ahead_row_ns(without, constants) == 0.0 <= ahead_row_ns(work, constants)
+        assert not without.has_work_ahead
+
+    @given(SHARES, ROWS, ROWS, st.none() | st.integers(0, 10**9))
+    def test_a_share_stays_a_share(self, kept: float, build_rows: float, probe_rows: float, distinct: int | None) -> None:
+        assert 0.0 <= semi_join_share(kept, build_rows, probe_rows, distinct) <= kept

@@ -19,7 +19,7 @@ from tests.spark.cases import fact_table
 # r is random: every pack's bounds span all keys.
 SPREAD = "select count(*), sum(v) from spread join dim on r = id where name = 'n1234'"
 CLUSTERED = "select count(*), sum(v) from spread join dim on k = id where name in ('n5', 'n2000')"
-COPIED_WITHIN_S = 20.0
+COPIED_WITHIN_S = 60.0
 
 
 def run(spark: SparkSession, sql: str) -> tuple[list[Any], dict[str, Any]]:

@@ -28,6 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SPARK_TESTS = ROOT / "tests" / "spark"
 GROUP_TIMEOUT_S = 1800
 GROUPS_AT_ONCE = min(2, os.cpu_count() or 1)
+# Those that take longest begin first, so that none of them is left over for the end.
+LONGEST = ("spark/mutations", "spark", "without Spark", "spark/differential", "spark/filesystems", "spark/shuffled")
 # The better compiler hardly gets its time back in queries that run once; the code cache of 48 MB that comes with this is too small.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 NO_TESTS_COLLECTED = 5
@@ -116,6 +118,7 @@ def closing_line(outcomes: Sequence[Outcome], seconds: float) -> str:
 def main(arguments: Sequence[str]) -> int:
     chosen = any(not argument.startswith("-") and (ROOT / argument.split("::")[0]).exists() for argument in arguments)
     planned = [Group("chosen tests", ())] if chosen else groups(SPARK_TESTS)
+    planned.sort(key=lambda group: LONGEST.index(group.name) if group.name in LONGEST else len(LONGEST))
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as reports, ThreadPoolExecutor(GROUPS_AT_ONCE) as pool:
         files = [Path(reports) / f"{number}.xml" for number in range(len(planned))]

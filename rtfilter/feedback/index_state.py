@@ -6,17 +6,20 @@ import os
 
 from rtfilter.store.packindex.shelf import index_folders, store_places
 from rtfilter.store.packindex.storage import LOG
+from rtfilter.store.paths import is_remote
 
 
-def index_state(root: str, location: str) -> str:
-    """The latest change of each index's log, empty without any.
+def index_state(root: str, location: str) -> str | None:
+    """The latest change of each index's log, empty without any; None where this process can't look.
 
-    `root` is where the table is, as Hadoop's text; `location` is rtfilter.store.location. Indexes where this process can't look are
-    none: for such tables the past is forgotten by age alone.
+    `root` is where the table is, as Hadoop's text; `location` is rtfilter.store.location.
     """
     found = []
     # The root may be a file; then its folder is the table's.
-    for place in store_places([root, f"{root}/-"], location):
+    places = store_places([root, f"{root}/-"], location)
+    if any(is_remote(place) for place in places):
+        return None
+    for place in places:
         for folder in index_folders(place):
             try:
                 found.append(f"{os.path.basename(folder)}:{os.stat(os.path.join(folder, LOG)).st_mtime_ns}")

@@ -50,16 +50,20 @@ class FeedbackStore:
         self._entries: dict[str, Entry] = {}
         self._seen: tuple[int, int, int] | None = None
 
-    def observations(self, indexes_by_root: Mapping[str, str]) -> dict[str, Observation]:
-        """By key: the past of the filters of these tables, each with the state of its indexes. What is too old is left out."""
+    def observations(self, indexes_by_root: Mapping[str, str | None]) -> dict[str, Observation]:
+        """By key: the past of the filters of these tables, each with the state of its indexes. What is too old is left out.
+
+        Where the state is None, not known, no losses are held against a filter: an index may have come since.
+        """
         with self._lock:
             self._read()
             entries = list(self._entries.items())
         oldest_s = self._clock() - MOST_AGE_S
+        recent = {key: entry for key, entry in entries if entry.at_s >= oldest_s and entry.root in indexes_by_root}
         return {
-            key: Observation(entry.inputs, entry.losses, entry.kept)
-            for key, entry in entries
-            if entry.at_s >= oldest_s and indexes_by_root.get(entry.root) == entry.indexes
+            key: Observation(entry.inputs, entry.losses if state is not None else 0, entry.kept)
+            for key, entry in recent.items()
+            if (state := indexes_by_root[entry.root]) is None or state == entry.indexes
         }
 
     def learn(self, lessons: Iterable[Lesson]) -> None:

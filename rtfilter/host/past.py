@@ -20,7 +20,7 @@ def plan_with_past(plan: Plan, settings: PlanSettings, feedback: FeedbackStore, 
     traits = [asdict(placeholder.traits) for placeholder in planned.placeholders]
     answer = planned.to_dict()
     placeholders = [
-        {**placeholder.to_dict(), "feedback": {**known, "indexes": indexes[known["root"]]}}
+        {**placeholder.to_dict(), "feedback": {**known, "indexes": indexes[known["root"]] or ""}}
         for placeholder, known in zip(planned.placeholders, traits, strict=True)
     ]
     return {**answer, "placeholders": placeholders}

@@ -65,6 +65,13 @@ def test_losses_count_from_new_when_inputs_or_indexes_change(path: Path, changed
     assert store.observations(state)["k"].losses == 1
 
 
+def test_where_nobody_knows_the_indexes_no_loss_is_held_against_a_filter(path: Path) -> None:
+    store = FeedbackStore(path)
+    for _ in range(3):
+        store.learn([LOSS])
+    assert store.observations({"file:/t": None}) == {"k": Observation("i", 0, 1.0)}
+
+
 def test_the_past_of_a_table_whose_indexes_changed_or_that_is_not_asked_for_is_not_given(path: Path) -> None:
     store = FeedbackStore(path)
     store.learn([LOSS])
@@ -148,5 +155,5 @@ def test_the_state_of_indexes_changes_with_every_entry_of_a_log_and_for_files_an
     (log / "1").write_text("")
     assert index_state(f"file:{table}", "") != first
     assert index_state(f"file:{table}/part-0.parquet", "") == index_state(f"file:{table}", "")
-    assert index_state("s3a://bucket/t", "") == ""
+    assert index_state("s3a://bucket/t", "") is None
     assert index_state("s3a://bucket/t", str(table / "_rtfilter")) == index_state(f"file:{table}", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from tests.run_all import NO_TESTS_COLLECTED, Group, Outcome, closing_line, counts_of, groups, overall_status
+from tests.run_all import LONGEST, NO_TESTS_COLLECTED, SPARK_TESTS, Group, Outcome, closing_line, counts_of, groups, overall_status
 
 
 def outcome(status: int, **counts: int) -> Outcome:
@@ -18,6 +18,10 @@ def test_each_folder_of_spark_tests_is_a_process_of_its_own(tmp_path: Path) -> N
         (tmp_path / name).touch()
     assert [group.name for group in groups(tmp_path)] == ["without Spark", "spark", "spark/faults", "spark/rows"]
     assert "--ignore=tests/spark/faults" in groups(tmp_path)[1].selection
+
+
+def test_the_processes_that_begin_first_exist() -> None:
+    assert set(LONGEST) <= {group.name for group in groups(SPARK_TESTS)}
 
 
 def test_any_failed_process_fails_the_run() -> None:

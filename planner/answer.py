@@ -69,7 +69,7 @@ class Candidate:
 
     `pairs` are the numbers of the key pairs; `scan` is None where no scan was reached. `key_id` is the same at every re-plan;
     copies of one join share it. `estimated_gain_ms` is what a placed filter is expected to bring net of its costs, None where the
-    sizes are not known.
+    sizes are not known. `index_reasons`: codes of what is the matter with indexes of the scan's table; `detail` has the sentences.
     """
 
     key_id: str
@@ -86,10 +86,12 @@ class Candidate:
     reason: str
     detail: str
     estimated_gain_ms: float | None = None
+    index_reasons: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The form of the protocol."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "pairs": list(self.pairs)}
+        """The form of the protocol; `index_reasons` is absent where there are none."""
+        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name != "index_reasons"}
+        return {**fields, "pairs": list(self.pairs), **({"index_reasons": list(self.index_reasons)} if self.index_reasons else {})}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from planner.index_remarks import codes_of
 from planner.reasons import APPLIED, COST_NEVER, REJECTS_NO_PACK, Refusal
 from planner.static import STATIC
 
@@ -22,13 +23,14 @@ class StaticFigures:
     rows_total: int
     rows_rejected: int
     rows_sure: int
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Refusal, ...] = ()
     refusals: tuple[Refusal, ...] = ()
 
 
 def decide_static(figures: StaticFigures, cost: str = "auto") -> dict[str, object]:
     """The entry of a static filter in the answer to a fill; its reason is an index's own where that is why nothing is rejected."""
     outcome = _outcome(figures, cost)
+    codes = [] if cost == "never" else codes_of((*figures.remarks, *figures.refusals))
     return {
         "id": figures.id,
         "kind": STATIC,
@@ -44,13 +46,14 @@ def decide_static(figures: StaticFigures, cost: str = "auto") -> dict[str, objec
         "rows_sure": figures.rows_sure,
         "estimated_gain_ms": None,
         "rows": False,
+        **({"index_reasons": codes} if codes else {}),
     }
 
 
 def _outcome(figures: StaticFigures, cost: str) -> Refusal:
     if cost == "never":
         return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is applied.")
-    remarks = [*figures.remarks, *(refusal.detail for refusal in figures.refusals)]
+    remarks = [each.detail for each in (*figures.remarks, *figures.refusals)]
     if figures.packs_rejected:
         return Refusal(APPLIED, _sentences(f"It rejects {figures.packs_rejected} of {figures.packs_total} packs.", remarks))
     if figures.refusals:

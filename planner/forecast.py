@@ -56,7 +56,7 @@ class Forecast:
 def forecast(estimates: Estimates, machine: Machine, proposal: Proposal, observed: float | None = None) -> Forecast:
     """The forecast of one filter, beside what counts as a reduction of its scan already.
 
-    `observed` is the share of rows that it let through the last time, which says more than an estimate.
+    `observed` is the share of rows that it let through the last time, with the same literals, which says more than an estimate.
     """
     plan = estimates.plan
     scan = plan.nodes[proposal.scan]

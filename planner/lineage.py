@@ -190,11 +190,21 @@ def _steps(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) -> lis
     return [(node.children[0], below, replace(way, keep_nulls=True) if keeps else way)]
 
 
+def _is_steady(plan: Plan, node: _InnerNode) -> bool:
+    """Whether a node gives the rows that are left what it gave them among all.
+
+    The functions of an aggregate see whole groups or nothing of them, so it does not matter that some depend on the order of rows.
+    """
+    if isinstance(node, Aggregate):
+        return all(expression.deterministic for expression in node.expressions())
+    return plan.is_deterministic(node.id)
+
+
 def _past_node(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) -> _Way:
     """The way below a node: what its rows have before them there, and whether the node stops a filter."""
     if isinstance(node, QueryStage):
         return replace(way, other_stage=True).stopped(Refusal(ALREADY_STARTED, f"{node.op} has started: its scans run already."))
-    if not trace.plan.is_deterministic(node.id):
+    if not _is_steady(trace.plan, node):
         # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
         way = way.stopped(Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic."))
     if trace.plan.may_raise(node.id) and not _only_shifts(trace.plan, node, wanted):

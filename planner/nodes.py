@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from planner.expressions import Alias, Attribute, Expression
 from planner.hints import TableHint
+from planner.observed import Traits
 
 LEFT = "left"
 RIGHT = "right"
@@ -38,7 +39,8 @@ class Node:
     """What every plan node has: its number, Spark's name for it, its children's numbers, the ids it produces.
 
     `deterministic` and `may_raise` speak of the operator's own work beyond the expressions that it shows (aggregate functions,
-    generators, sort orders).
+    generators, sort orders). `literals` is equal for nodes that ask the same of their rows, literals included; empty where nothing
+    is asked, None where it can't be told.
     """
 
     id: int
@@ -47,6 +49,7 @@ class Node:
     output: tuple[int, ...]
     deterministic: bool
     may_raise: bool
+    literals: str | None
 
     def expressions(self) -> tuple[Expression, ...]:
         """What the node evaluates for its rows, as far as the snapshot shows it."""
@@ -236,6 +239,8 @@ class Plan:
     parents: tuple[int, ...]
     # By node: which columns are equal in all its rows; planner/equalities.py fills it.
     equalities: dict[int, Mapping[int, int]] = field(default_factory=dict, compare=False, repr=False)
+    # By filter: what names it beyond this query; planner/traits.py fills it.
+    traits: dict[Hashable, Traits] = field(default_factory=dict, compare=False, repr=False)
     _types: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
     _outputs: dict[int, frozenset[int]] = field(default_factory=dict, compare=False, repr=False)
     _named: dict[int, Mapping[int, Attribute | Alias]] = field(default_factory=dict, compare=False, repr=False)

@@ -10,7 +10,6 @@ from planner.estimates import LEAST_SHARE, Estimates, Reduction
 from planner.forecast import Forecast, forecast, refuse_fill, refuse_wait
 from planner.hints import settings_for
 from planner.nodes import Plan, Scan
-from planner.observed import share_observed
 from planner.propose import Proposal, traits_of_proposal
 from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WOULD_WAIT_IN_A_CIRCLE, Refusal
 from planner.settings import PlanSettings
@@ -102,7 +101,7 @@ def _refuse_gate(forecasts: _Forecasts, waits: Waits, proposal: Proposal) -> Ref
 def _count_reduced(estimates: Estimates, settings: PlanSettings, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:
     """Each join counts once for a scan, by however many keys. What came across an equality shows in that join's sizes.
 
-    What the filter let through the last time says more than an estimate.
+    What the filter let through the last time, with the same literals, says more than an estimate.
     """
     if proposal.across or (proposal.join, proposal.scan) in reduced:
         return
@@ -116,10 +115,9 @@ def _count_reduced(estimates: Estimates, settings: PlanSettings, proposal: Propo
 
 
 def _observed_share(plan: Plan, settings: PlanSettings, proposal: Proposal) -> float | None:
-    if not settings.observed:
-        return None
-    traits = traits_of_proposal(plan, proposal)
-    return share_observed(settings.observed.get(traits.key), traits)
+    """The share of rows that the filter let through the last time; other literals than its own say nothing of it."""
+    observation = None if settings.recall is None else settings.recall(traits_of_proposal(plan, proposal))
+    return None if observation is None else observation.kept
 
 
 def keep_consistent(estimates: Estimates, placed: Mapping[int, Proposal]) -> dict[int, Refusal]:

@@ -208,10 +208,9 @@ def refuse_by_past(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Re
     """Why a filter is not tried again; only cost=auto forgoes one."""
     scan = plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
-    if not settings.observed or settings_for(settings, scan.hints, scan.table).cost != "auto":
+    if settings.recall is None or settings_for(settings, scan.hints, scan.table).cost != "auto":
         return None
-    traits = traits_of_proposal(plan, proposal)
-    return refuse_lost(settings.observed.get(traits.key), traits)
+    return refuse_lost(settings.recall(traits_of_proposal(plan, proposal)))
 
 
 def probe_label(column: ProbeColumn) -> str:

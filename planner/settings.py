@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planner.cost import Machine
-from planner.observed import Observation
+from planner.observed import Recall
 
 # The bridge reads counts as Java ints.
 LARGEST_INT = 2**31 - 1
@@ -21,7 +20,8 @@ TUPLE_KINDS = (SET, BLOOM)
 class PlanSettings:
     """`decision` starts every placeholder's id; the others are the options and Spark settings of their names.
 
-    `machine` is what times are estimated with. `observed`: by the key of its traits, what a filter did in earlier queries.
+    `machine` is what times are estimated with. `recall` says what a filter did in earlier queries, None where
+    nothing is remembered.
     """
 
     decision: str
@@ -34,7 +34,7 @@ class PlanSettings:
     adaptive: bool = True
     field_id_read: bool = False
     machine: Machine = field(default_factory=Machine)
-    observed: Mapping[str, Observation] = field(default_factory=dict)
+    recall: Recall | None = None
 
     @property
     def always(self) -> bool:

@@ -50,9 +50,10 @@ class _Common:
     output: tuple[int, ...]
     deterministic: bool
     may_raise: bool
+    literals: str | None
 
-    def fields(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...], bool, bool]:
-        return self.id, self.op, self.children, self.output, self.deterministic, self.may_raise
+    def fields(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...], bool, bool, str | None]:
+        return self.id, self.op, self.children, self.output, self.deterministic, self.may_raise, self.literals
 
 
 def parse_snapshot(nodes: object) -> Plan:
@@ -112,6 +113,7 @@ def _node(raw: object, expected: int) -> PlanNode:
         read_ids(raw, "output", where),
         raw.get("deterministic", True) is True,
         raw.get("may_raise", False) is not False,
+        _literals(raw, where),
     )
     read = _READERS.get(kind)
     if read is None:
@@ -120,6 +122,12 @@ def _node(raw: object, expected: int) -> PlanNode:
     if wanted is not None and len(common.children) != wanted:
         raise SnapshotError(f"{where} of kind {kind} has {len(common.children)} children instead of {wanted}")
     return read(raw, kind, common, where)
+
+
+def _literals(raw: Raw, where: str) -> str | None:
+    if "literals" not in raw:
+        return ""
+    return None if raw["literals"] is None else str(read_field(raw, "literals", str, where))
 
 
 def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:

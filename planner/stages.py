@@ -25,8 +25,12 @@ from planner.nodes import (
 Unit: TypeAlias = int | tuple[str, int]
 RESULT: Unit = -1
 
-# By name: what may give other rows when a lost part of a shuffle is computed again.
-UNSTEADY_OPERATORS = ("Limit", "Sample", "TakeOrdered")
+# By name: what may give other rows when a lost part of a shuffle is computed again, for its rows come in another order then. Users'
+# functions of more than one row are among them: AggregateInPandas, ArrowAggregatePython, FlatMapGroupsInArrow and so on.
+UNSTEADY_OPERATORS = (
+    *("Limit", "Sample", "TakeOrdered", "Window"),
+    *("InPandas", "InArrow", "AggregatePython", "MapPartitions", "MapGroups", "CoGroup", "ScriptTransformation"),
+)
 
 
 def source_of(plan: Plan, join: Join, side: str) -> int | None:

@@ -12,22 +12,13 @@ from typing import Any
 
 from planner.answer import Candidate
 from planner.hints import refuse_by_cost
+from planner.index_remarks import ScanIndex, codes_of
 from planner.nodes import Plan, Scan, StaticCondition
 from planner.reasons import FIELD_ID_READ, INDEX_LACKS_COLUMN, NOT_PLAIN_PARQUET, PLANNED, Refusal
 from planner.settings import PlanSettings
 
 STATIC = "static"
 Tree = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ScanIndex:
-    """An index of a scan's table. `covers`: names of columns that it can judge; `refusal`: why it can't be used at all."""
-
-    name: str
-    covers: frozenset[str]
-    refusal: Refusal | None = None
-    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +97,8 @@ def plan_statics(
             label = " AND ".join(condition.text for condition in asked)
             placeholder = StaticPlaceholder(f"{settings.decision}.s{len(placeholders)}", number, ids, label, predicate)
             placeholders.append(placeholder)
-        candidates.append(_candidate(scan, placeholder, refusal or _planned(found)))
+        outcome, codes = refusal or _planned(found), codes_of(_said(found))
+        candidates.append(_candidate(scan, placeholder, outcome, codes if outcome.reason in (PLANNED, *codes) else ()))
     return tuple(placeholders), tuple(candidates)
 
 
@@ -122,18 +114,22 @@ def _refusal(scan: Scan, settings: PlanSettings, indexes: Sequence[ScanIndex], a
         return None
     unusable = [index.refusal for index in indexes if index.refusal is not None]
     if unusable:
-        return unusable[0]
+        return Refusal(unusable[0].reason, " ".join(each.detail for each in _said(indexes)))
     names = ", ".join(sorted(index.name for index in indexes))
     return Refusal(INDEX_LACKS_COLUMN, f"No condition of the query can be judged by the columns of index {names} alone.")
 
 
 def _planned(indexes: Sequence[ScanIndex]) -> Refusal:
     names = ", ".join(sorted(index.name for index in indexes if index.refusal is None))
-    remarks = [remark for index in indexes if (remark := index.remark if index.refusal is None else index.refusal.detail)]
-    return Refusal(PLANNED, " ".join([f"Judged by index {names} before the scan starts.", *remarks]))
+    sentences = [f"Judged by index {names} before the scan starts.", *(each.detail for each in _said(indexes))]
+    return Refusal(PLANNED, " ".join(sentences))
 
 
-def _candidate(scan: Scan, placeholder: StaticPlaceholder | None, outcome: Refusal) -> Candidate:
+def _said(indexes: Sequence[ScanIndex]) -> list[Refusal]:
+    return [each for index in indexes for each in index.said]
+
+
+def _candidate(scan: Scan, placeholder: StaticPlaceholder | None, outcome: Refusal, codes: Sequence[str]) -> Candidate:
     said = _without_needless(scan.static)
     label = " AND ".join(condition.text for condition in said) if placeholder is None else placeholder.label
     asked = [condition.test for condition in said] if placeholder is None else [placeholder.predicate]
@@ -152,6 +148,7 @@ def _candidate(scan: Scan, placeholder: StaticPlaceholder | None, outcome: Refus
         decision="skipped" if placeholder is None else "planned",
         reason=outcome.reason,
         detail=outcome.detail,
+        index_reasons=tuple(codes),
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from planner.expressions import Expression, OtherExpression, Shifted, innermost
 from planner.labels import label_key
-from planner.nodes import Filter, Join, OtherNode, Plan, Scan
+from planner.nodes import Filter, Join, OtherNode, Plan, PlanNode, Scan
 from planner.observed import Traits
 
 _EXPRESSION_ID = re.compile(r"#\d+L?")
@@ -21,6 +21,14 @@ def traits_of(plan: Plan, build: tuple[int, str, tuple[int, ...]], source: int, 
 
     `build`: a join's number, the side of it that builds, and the numbers of the keys.
     """
+    asked = build, source, scan, columns
+    found = plan.traits.get(asked)
+    if found is None:
+        found = plan.traits[asked] = _traits(plan, build, source, scan, columns)
+    return found
+
+
+def _traits(plan: Plan, build: tuple[int, str, tuple[int, ...]], source: int, scan: int, columns: tuple[int, ...]) -> Traits:
     join, build_side, keys = build
     probe, node = plan.nodes[scan], plan.nodes[join]
     assert isinstance(probe, Scan) and isinstance(node, Join)
@@ -35,6 +43,7 @@ def traits_of(plan: Plan, build: tuple[int, str, tuple[int, ...]], source: int, 
             node.join_type,
             sorted(_shape(plan, table) for table in tables),
         ),
+        literals=_literals([*plan.subtree(source), probe, *_filter_above(plan, probe)]),
         inputs=_digest(probe.bytes, sorted([root_of(table), str(table.bytes)] for table in tables)),
         root=root_of(probe),
     )
@@ -48,11 +57,28 @@ def root_of(scan: Scan) -> str:
 
 def _shape(plan: Plan, scan: Scan) -> list[Any]:
     """A table of the build side and what sort of conditions are on which of its columns."""
+    named = {column.id: column.name for column in scan.columns}
+    found = {id_ for above in _filter_above(plan, scan) for id_ in _references(above.condition)}
+    return [root_of(scan), sorted(scan.filters), sorted({named[id_] for id_ in found if id_ in named})]
+
+
+def _filter_above(plan: Plan, scan: Scan) -> tuple[Filter, ...]:
+    """The conditions right above a scan, if there are any."""
     # What runs has operators in between that say nothing: a change from columns to rows, a bound of generated code.
     above = next((node for node in plan.ancestors(scan.id) if not (isinstance(node, OtherNode) and len(node.children) == 1)), None)
-    named = {column.id: column.name for column in scan.columns}
-    found = _references(above.condition) if isinstance(above, Filter) else iter(())
-    return [root_of(scan), sorted(scan.filters), sorted({named[id_] for id_ in found if id_ in named})]
+    return (above,) if isinstance(above, Filter) else ()
+
+
+def _literals(nodes: Iterable[PlanNode]) -> str | None:
+    """What nodes ask of their rows, all together; None where one of them can't tell.
+
+    The probe's own conditions are among them: which rows a filter is there to drop depends on them as well. Which node says what
+    is left out, for a re-plan may move it, and so is how often.
+    """
+    said = {node.literals for node in nodes}
+    if None in said:
+        return None
+    return _digest(sorted(text for text in said if text))
 
 
 def _references(expr: Expression) -> Iterator[int]:

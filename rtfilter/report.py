@@ -54,7 +54,8 @@ class FilterReport:
     None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured.
     With `gate` the scan waited for the build side. `rows_tested`: rows were tested above the scan one by one, beside its packs;
     `rows_seen` and `rows_dropped` count them, and `passed_expected` is the share that the planner expected to pass, `passed_actual`
-    the one that did.
+    the one that did. `index_reasons`: codes of what is the matter with indexes of the probe table (docs/indexes.md); `detail` has
+    the sentences.
     """
 
     id: str
@@ -79,6 +80,7 @@ class FilterReport:
     rows_dropped: int | None = None
     rows_seen: int | None = None
     passed_expected: float | None = None
+    index_reasons: tuple[str, ...] = ()
 
     @property
     def passed_actual(self) -> float | None:
@@ -86,7 +88,7 @@ class FilterReport:
         return 1.0 - self.rows_dropped / self.rows_seen if self.rows_seen and self.rows_dropped is not None else None
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "passed_actual": self.passed_actual}
+        return {**asdict(self), "index_reasons": list(self.index_reasons), "passed_actual": self.passed_actual}
 
     def cells(self) -> list[str]:
         """The row of this candidate under COLUMNS."""
@@ -220,7 +222,7 @@ def _merged(decisions: list[Json], outcomes: dict[str, Json], error: str | None)
     for key_id, candidate in latest_candidates(decisions).items():
         own = placeholders.get(key_id, [])
         filled = [name for name in own if name in outcomes][-copies[key_id] :]
-        yield from (_entry(name, {**candidate, **outcomes[name]}) for name in filled)
+        yield from (_entry(name, {**candidate, "index_reasons": (), **outcomes[name]}) for name in filled)
         if not filled:
             yield _unfilled(_entry(own[-1] if own else key_id, candidate), error)
     known = {name for names in placeholders.values() for name in names}
@@ -256,6 +258,7 @@ def _entry(name: str, known: Json) -> FilterReport:
     numbers = ("keys", "build_rows", "fill_ms", *packs, "estimated_gain_ms")
     values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}
     values.update({key: known.get(key) for key in numbers})
+    values["index_reasons"] = tuple(str(code) for code in known.get("index_reasons") or ())
     return FilterReport(id=name, kind=known.get("kind"), gate=known.get("gate") is True, rows_tested=known.get("rows"), **values)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rtfilter.report_table import Column, Table, number_text
@@ -117,7 +117,8 @@ class Explanation:
 class JoinKeyReason:
     """One pair of join keys with a scan that it could filter, or several pairs together; or (`static`) the query's own conditions.
 
-    `decision` is `planned`, `skipped` or `failed`, `reason` its code and `detail` its sentence.
+    `decision` is `planned`, `skipped` or `failed`, `reason` its code and `detail` its sentence. `index_reasons`: codes of what was
+    the matter with indexes of the probe table at the latest look (docs/indexes.md); `detail` has the sentences.
     """
 
     build: str
@@ -127,6 +128,13 @@ class JoinKeyReason:
     decision: str
     reason: str
     detail: str
+    index_reasons: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "index_reasons": list(self.index_reasons)}
+
+    def cells(self) -> list[str]:
+        return [self.build, self.probe, self.join_type, self.strategy, self.decision, self.reason, self.detail]
 
 
 @dataclass(frozen=True)
@@ -141,12 +149,11 @@ class WhyNot:
     def from_answers(cls, answers: Iterable[Json]) -> WhyNot:
         """Out of the planner's `plan` answers (docs/protocol.md)."""
         answers = list(answers)
-        names = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
-        texts = [[str(candidate.get(name) or "") for name in names] for candidate in latest_candidates(answers).values()]
-        return cls(tuple(JoinKeyReason(*row) for row in texts), _errors(answers), warnings_of(answers))
+        keys = tuple(_join_key_reason(candidate) for candidate in latest_candidates(answers).values())
+        return cls(keys, _errors(answers), warnings_of(answers))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"keys": [asdict(item) for item in self.keys], "errors": list(self.errors), "warnings": list(self.warnings)}
+        return {"keys": [item.to_dict() for item in self.keys], "errors": list(self.errors), "warnings": list(self.warnings)}
 
     def __str__(self) -> str:
         return self._table().text()
@@ -159,10 +166,16 @@ class WhyNot:
         return Table(
             title=f"{len(self.keys)} pairs of join keys, {without} of them without a filter",
             columns=[*map(Column, ("build", "probe", "join", "strategy", "filter", "reason", "because"))],
-            rows=[list(astuple(item)) for item in self.keys],
+            rows=[item.cells() for item in self.keys],
             notes=_notes(self.errors, self.warnings),
             empty=NO_JOIN_KEY,
         )
+
+
+def _join_key_reason(candidate: Json) -> JoinKeyReason:
+    texts = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
+    codes = tuple(str(code) for code in candidate.get("index_reasons") or ())
+    return JoinKeyReason(**{name: str(candidate.get(name) or "") for name in texts}, index_reasons=codes)
 
 
 def _planned_filter(candidate: Json) -> PlannedFilter:

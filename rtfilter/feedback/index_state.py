@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from rtfilter.errors import IndexStorageError
+from rtfilter.store.index_facts import roots_of_tables
 from rtfilter.store.packindex.shelf import index_folders, store_places
 from rtfilter.store.packindex.storage import LOG
 from rtfilter.store.paths import is_remote
@@ -15,12 +17,15 @@ def index_state(root: str, location: str) -> str | None:
     `root` is where the table is, as Hadoop's text; `location` is rtfilter.store.location.
     """
     found = []
-    # The root may be a file; then its folder is the table's.
-    places = store_places([root, f"{root}/-"], location)
+    places = store_places([f"{each}/-" for each in roots_of_tables([root])], location)
     if any(is_remote(place) for place in places):
         return None
     for place in places:
-        for folder in index_folders(place):
+        try:
+            folders = index_folders(place)
+        except IndexStorageError:
+            return None
+        for folder in folders:
             try:
                 found.append(f"{os.path.basename(folder)}:{os.stat(os.path.join(folder, LOG)).st_mtime_ns}")
             except OSError:

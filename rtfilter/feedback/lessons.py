@@ -18,9 +18,10 @@ PASSING_REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one filter did. `key`, `inputs`, `root` and `indexes` are those of its placeholder; `kept` is the share of rows."""
+    """What one filter did. `kept` is the share of rows; what names the filter is that of its placeholder."""
 
     key: str
+    literals: str
     inputs: str
     root: str
     indexes: str
@@ -30,21 +31,26 @@ class Lesson:
 
 
 def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
-    """A lesson for each filter of an execution that got as far as its fill. Copies of a filter are one, won if any of them won."""
-    named = {
-        str(placeholder["id"]): placeholder["feedback"]
+    """A lesson for each filter of an execution that got as far as its fill. Copies of a filter are one, won if any of them won.
+
+    A loss that may be due to what another filter of the same scan had left over teaches nothing.
+    """
+    placed = {
+        str(placeholder["id"]): (placeholder, (decision.get("decision"), placeholder.get("scan")))
         for decision in record.get("decisions") or ()
         for placeholder in decision.get("placeholders") or ()
-        if placeholder.get("feedback")
     }
-    found: dict[str, Lesson] = {}
-    for entry in report_from_record(record).filters:
-        lost = has_lost(entry)
-        if lost is None or entry.id not in named:
+    named = {name: placeholder["feedback"] for name, (placeholder, _) in placed.items() if placeholder.get("feedback")}
+    outcomes = [(entry, has_lost(entry)) for entry in report_from_record(record).filters if entry.id in placed]
+    reduced = {placed[entry.id][1] for entry, lost in outcomes if lost is False}
+    found: dict[tuple[str, str], Lesson] = {}
+    for entry, lost in outcomes:
+        if lost is None or entry.id not in named or (lost and depends_on_others(entry) and placed[entry.id][1] in reduced):
             continue
         lesson = Lesson(**named[entry.id], label=f"{entry.build} -> {entry.probe}", lost=lost, kept=share_kept(entry))
-        before = found.get(lesson.key)
-        found[lesson.key] = lesson if before is None else replace(lesson, lost=lesson.lost and before.lost)
+        name = lesson.key, lesson.literals
+        before = found.get(name)
+        found[name] = lesson if before is None else replace(lesson, lost=lesson.lost and before.lost)
     return tuple(found.values())
 
 
@@ -59,6 +65,11 @@ def has_lost(entry: FilterReport) -> bool | None:
     if not entry.rows_seen or entry.rows_dropped is None:
         return None if entry.rows_tested or not entry.packs_total else True
     return entry.rows_dropped < entry.rows_seen * LEAST_SHARE_DROPPED
+
+
+def depends_on_others(entry: FilterReport) -> bool:
+    """Whether a loss is one beside the scan's other filters only: had they, with other literals, left more, it might have won."""
+    return entry.reason == "GAIN_TOO_SMALL" or bool(entry.rows_seen)
 
 
 def share_kept(entry: FilterReport) -> float | None:

@@ -20,13 +20,24 @@ WAIT_S = 1.0
 
 
 class Accounts:
-    """Deals with one record after the other in a thread of its own. Thread-safe."""
+    """Deals with one record after the other in a thread of its own, and reads there what was learned before. Thread-safe."""
 
     def __init__(self, feedback: FeedbackStore, wait_s: float = WAIT_S) -> None:
         self._feedback = feedback
         self._wait_s = wait_s
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="accounts")
         self._room = threading.Semaphore(MOST_WAITING)
+
+    def begin_refresh(self) -> None:
+        """Begins to take over what other processes have learned; a directory that hangs holds nobody up."""
+        self._thread.submit(self._feedback.refresh)
+
+    def close(self) -> None:
+        """Writes what was learned and not yet written, or goes on without waiting after a second."""
+        try:
+            self._thread.submit(self._feedback.flush).result(timeout=self._wait_s)
+        except FutureTimeoutError:
+            return
 
     def add(self, record: dict[str, Any], options: Options) -> None:
         """Learns from a record and logs it; returns when that is done, or goes on without waiting after a second.

@@ -12,10 +12,11 @@ from planner.cost import RowWork
 from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, most_selective_first, share_passed
 from planner.decide_static import decide_static
 from planner.hints import directive_of
+from planner.index_remarks import remarked
 from planner.snapshot import parse_hints
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import BodyWriter, Frame
-from rtfilter.host.statics import static_figures, with_static
+from rtfilter.host.statics import remarks_on_indexes, static_figures, with_static
 from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
 from rtfilter.store.pack_store import StoreVerdict
 from rtfilter.store.tables import ColumnFilter
@@ -104,8 +105,12 @@ def answer_fill(
         static = None if scan.static is None else decide_static(static_figures(scan.static["id"], found), own.cost)
         keep = with_static(verdict.keep_all_of(applied), found, static)
         filters += [] if static is None else [static]
+        remarks = remarks_on_indexes(found) if packs_enabled and own.cost != "never" else ()
         filters += [
-            {**decisions[number].to_dict(), "passed_expected": share_passed(figures[number])}
+            {
+                **remarked(decisions[number].to_dict(), () if positions[number] is None else remarks),
+                "passed_expected": share_passed(figures[number]),
+            }
             for number in most_selective_first(figures)
         ]
         packs_kept = int(np.count_nonzero(keep))

@@ -75,11 +75,24 @@ def read_frame(stream: BinaryIO) -> Frame | None:
     return Frame(message, body or b"")
 
 
-def write_frame(stream: BinaryIO, message: dict[str, Any], body: bytes | Sequence[bytes] = b"") -> None:
-    """Writes one frame and flushes."""
+def frame_bytes(message: dict[str, Any], body: bytes | Sequence[bytes] = b"") -> list[bytes]:
+    """One frame in parts.
+
+    Raises:
+        TypeError, ValueError: the message is no JSON.
+    """
     parts = [body] if isinstance(body, bytes) else list(body)
     text = json.dumps(message, separators=(",", ":")).encode()
-    stream.write(_HEADER.pack(len(text), sum(map(len, parts))) + text)
+    return [_HEADER.pack(len(text), sum(map(len, parts))) + text, *parts]
+
+
+def write_frame(stream: BinaryIO, message: dict[str, Any], body: bytes | Sequence[bytes] = b"") -> None:
+    """Writes one frame and flushes."""
+    write_parts(stream, frame_bytes(message, body))
+
+
+def write_parts(stream: BinaryIO, parts: Sequence[bytes]) -> None:
+    """Writes what `frame_bytes` made and flushes."""
     for part in parts:
         stream.write(part)
     stream.flush()

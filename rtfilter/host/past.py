@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from functools import cache, partial
 from typing import Any
 
+from planner.answer import Placeholder
 from planner.generate import plan_filters
-from planner.nodes import Plan, Scan
+from planner.nodes import Plan
 from planner.settings import PlanSettings
-from planner.traits import root_of
 from rtfilter.feedback.index_state import index_state
 from rtfilter.feedback.store import FeedbackStore
 
 
 def plan_with_past(plan: Plan, settings: PlanSettings, feedback: FeedbackStore, location: str) -> dict[str, Any]:
     """The answer to a plan. `location` is rtfilter.store.location: the past does not hold once a table's indexes have changed."""
-    indexes = {root: index_state(root, location) for root in {root_of(node) for node in plan.nodes if isinstance(node, Scan)}}
-    planned = plan_filters(plan, replace(settings, observed=feedback.observations(indexes)))
-    traits = [asdict(placeholder.traits) for placeholder in planned.placeholders]
-    answer = planned.to_dict()
-    placeholders = [
-        {**placeholder.to_dict(), "feedback": {**known, "indexes": indexes[known["root"]] or ""}}
-        for placeholder, known in zip(planned.placeholders, traits, strict=True)
-    ]
-    return {**answer, "placeholders": placeholders}
+    # One look at a table's indexes for one plan, and at those only of which something is remembered or will be.
+    state = cache(partial(index_state, location=location))
+    planned = plan_filters(plan, replace(settings, recall=feedback.recall(state)))
+
+    def named(placeholder: Placeholder) -> dict[str, object]:
+        traits = placeholder.traits
+        if traits.literals is None:
+            return placeholder.to_dict()
+        return {**placeholder.to_dict(), "feedback": {**asdict(traits), "indexes": state(traits.root) or ""}}
+
+    return {**planned.to_dict(), "placeholders": [named(placeholder) for placeholder in planned.placeholders]}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from planner.decide import DecideSettings
 from planner.generate import plan_filters
+from planner.index_remarks import with_index_remarks
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from planner.static import plan_statics, with_statics
@@ -16,9 +17,10 @@ from rtfilter.folders import cache_directory
 from rtfilter.host.accounts import Accounts
 from rtfilter.host.fills import Message, answer_fill, parse_scan
 from rtfilter.host.frames import PROTOCOL, Frame
+from rtfilter.host.input_pipe import widened_input_pipe_bytes
 from rtfilter.host.machines import machine_of
 from rtfilter.host.past import plan_with_past
-from rtfilter.host.statics import indexes_of_scans
+from rtfilter.host.statics import indexes_of_scans, indexes_of_targets
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, default_directory
@@ -61,6 +63,10 @@ class Requests:
             "executed": self._executed,
         }
 
+    def close(self) -> None:
+        """No request comes any more."""
+        self._accounts.close()
+
     def answer(self, frame: Frame) -> tuple[Message, bytes]:
         """The answer to one request: its JSON and its body.
 
@@ -75,7 +81,9 @@ class Requests:
         return handler(frame)
 
     def _hello(self, frame: Frame) -> tuple[Message, bytes]:
-        return {"protocol": PROTOCOL, "version": __version__, "defaults": defaults()}, b""
+        # Without waiting: a cache directory that hangs would look like a host that hangs.
+        self._accounts.begin_refresh()
+        return {"protocol": PROTOCOL, "version": __version__, "defaults": defaults(), "pipe_bytes": widened_input_pipe_bytes()}, b""
 
     def _plan(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
@@ -95,11 +103,17 @@ class Requests:
             machine=machine_of(spark),
         )
         plan = parse_snapshot(frame.json["nodes"])
-        indexes = indexes_of_scans(self.packs, plan, frame.json["nodes"], bool(spark.get("case_sensitive")), options.store_location)
+        indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options.store_location)
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
-        if not options.feedback_enabled:
-            return with_statics(plan_filters(plan, settings).to_dict(), statics), b""
-        return with_statics(plan_with_past(plan, settings, self.feedback, options.store_location), statics), b""
+        if options.feedback_enabled:
+            answer = plan_with_past(plan, settings, self.feedback, options.store_location)
+        else:
+            answer = plan_filters(plan, settings).to_dict()
+        if options.packs_enabled:
+            scans = (placeholder["scan"] for placeholder in answer["placeholders"])
+            targets = indexes_of_targets(self.packs, plan, scans, bool(spark.get("case_sensitive")), options.store_location)
+            answer = with_index_remarks(answer, plan, targets)
+        return with_statics(answer, statics), b""
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]

@@ -1,51 +1,76 @@
-"""The host's loop: one thread reads frames, a few answer them, in whatever order they finish."""
+"""The host's loop: a few threads take turns at reading a frame and answer what they have read, in whatever order they finish."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import traceback
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from rtfilter.errors import OptionError, QueryLogError
-from rtfilter.host.frames import Frame, read_frame, write_frame
+from rtfilter.host.frames import Frame, frame_bytes, read_frame, write_parts
 from rtfilter.host.requests import Requests
 
-ANSWERING_THREADS = 4
+ANSWERING_THREADS = 8
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answers frames until the input ends.
 
+    The thread that has read a frame answers it: handing it to another one costs a switch of threads, and a planning
+    round trip is mostly those.
+
     Raises:
         ProtocolError: the input is not what docs/protocol.md says; nothing sensible can follow.
     """
     handlers = Requests()
-    writing = threading.Lock()
+    reading, writing = threading.Lock(), threading.Lock()
+    ended = threading.Event()
+    failures: list[Exception] = []
 
-    def answer(frame: Frame) -> None:
-        message, body = _answer(handlers, frame)
-        with writing:
-            write_frame(answers, message, body)
+    def next_frame() -> Frame | None:
+        with reading:
+            if ended.is_set():
+                return None
+            try:
+                frame = read_frame(requests)
+            except Exception as e:
+                failures.append(e)
+                frame = None
+            if frame is None:
+                ended.set()
+            return frame
 
-    pool = ThreadPoolExecutor(ANSWERING_THREADS, thread_name_prefix="answer")
-    try:
-        while (frame := read_frame(requests)) is not None:
-            pool.submit(answer, frame)
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    def take_turns() -> None:
+        while (frame := next_frame()) is not None:
+            answer = _answer(handlers, frame)
+            try:
+                with writing:
+                    write_parts(answers, answer)
+            except Exception as e:
+                # Nobody reads answers any more.
+                failures.append(e)
+                ended.set()
+
+    for number in range(ANSWERING_THREADS):
+        threading.Thread(target=take_turns, name=f"answer-{number}", daemon=True).start()
+    ended.wait()
+    handlers.close()
+    if failures:
+        raise failures[0]
 
 
-def _answer(handlers: Requests, frame: Frame) -> tuple[dict[str, Any], bytes]:
+def _answer(handlers: Requests, frame: Frame) -> list[bytes]:
+    """The frame of an answer; what goes wrong with it, or with its JSON, is told in one too."""
     number = frame.json.get("id")
     try:
         message, body = handlers.answer(frame)
-        return {"id": number, "ok": True, **message}, body
+        return frame_bytes({"id": number, "ok": True, **message}, body)
     except OptionError as e:
-        return {"id": number, "ok": False, "kind": "option", "error": str(e)}, b""
+        kind, error = "option", str(e)
     except QueryLogError as e:
-        return {"id": number, "ok": False, "kind": "log", "error": str(e)}, b""
+        kind, error = "log", str(e)
     except Exception as e:
         traceback.print_exc(file=sys.stderr)
-        return {"id": number, "ok": False, "kind": "internal", "error": f"the planner failed: {type(e).__name__}: {e}."}, b""
+        kind, error = "internal", f"the planner failed: {type(e).__name__}: {e}."
+    return frame_bytes({"id": number, "ok": False, "kind": kind, "error": error})

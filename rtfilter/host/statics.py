@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from planner.decide_static import StaticFigures
+from planner.index_remarks import ScanIndex
 from planner.nodes import Plan, Scan
 from planner.reasons import Refusal
-from planner.static import ScanIndex, leaves_of
-from rtfilter.store.index_facts import IndexFacts, facts_of_indexes
-from rtfilter.store.index_use import INDEX_USED
+from planner.static import leaves_of
+from rtfilter.store.index_facts import IndexFacts, facts_of_indexes, roots_of_tables
+from rtfilter.store.index_use import INDEX_STALE, INDEX_USED
 from rtfilter.store.pack_store import PackStore, StoreVerdict
 from rtfilter.store.sketches.arrays import Bools
 
+# Of a table that is read from more paths than that, indexes are looked for in the first ones.
+MOST_ROOTS = 16
 
-def indexes_of_scans(
-    packs: PackStore, plan: Plan, nodes: Sequence[Mapping[str, Any]], case_sensitive: bool, location: str
-) -> dict[int, tuple[ScanIndex, ...]]:
+
+def indexes_of_scans(packs: PackStore, plan: Plan, case_sensitive: bool, location: str) -> dict[int, tuple[ScanIndex, ...]]:
     """By scan: the indexes of the table behind it, for scans whose conditions the bridge has shown."""
     found = {}
     for scan in plan.nodes:
         if isinstance(scan, Scan) and scan.static:
             leaves = frozenset[tuple[str, str]]().union(*(leaves_of(condition.test) for condition in scan.static))
-            facts = facts_of_indexes(packs.shelf, nodes[scan.id].get("places") or (), leaves, case_sensitive, location)
-            found[scan.id] = tuple(map(_scan_index, facts))
+            found[scan.id] = _indexes(packs, scan, leaves, case_sensitive, location)
     return found
 
 
+def indexes_of_targets(
+    packs: PackStore, plan: Plan, scans: Iterable[int], case_sensitive: bool, location: str
+) -> dict[int, tuple[ScanIndex, ...]]:
+    """By scan: the indexes of the table behind it, for scans on which filters from joins are placed."""
+    found = {}
+    for number in sorted(set(scans)):
+        scan = plan.nodes[number]
+        if isinstance(scan, Scan):
+            columns = [(column.name, column.type) for column in scan.columns if not column.partition]
+            found[number] = _indexes(packs, scan, columns, case_sensitive, location)
+    return found
+
+
+def _indexes(
+    packs: PackStore, scan: Scan, columns: Iterable[tuple[str, str]], case_sensitive: bool, location: str
+) -> tuple[ScanIndex, ...]:
+    roots = roots_of_tables(scan.roots[:MOST_ROOTS])
+    return tuple(_scan_index(facts) for facts in facts_of_indexes(packs.shelf, roots, columns, case_sensitive, location))
+
+
 def _scan_index(facts: IndexFacts) -> ScanIndex:
-    refusal = Refusal(facts.reason, facts.detail) if facts.reason else None
-    return ScanIndex(facts.name, facts.covers, refusal, facts.remark)
+    remarks = tuple(Refusal(each.reason, each.text) for each in facts.remarks)
+    if facts.is_usable:
+        return ScanIndex(facts.name, facts.covers, None, remarks)
+    return ScanIndex(facts.name, facts.covers, remarks[0])
+
+
+def remarks_on_indexes(found: StoreVerdict) -> tuple[Refusal, ...]:
+    """What there is to say of the indexes that a scan's packs were judged by, or would have been."""
+    return tuple(Refusal(remark.reason, remark.text) for use in found.uses if (remark := use.remark) is not None)
 
 
 def static_figures(filter_id: str, found: StoreVerdict) -> StaticFigures:
@@ -46,7 +73,7 @@ def static_figures(filter_id: str, found: StoreVerdict) -> StaticFigures:
         rows_total=found.packs.rows_total,
         rows_rejected=int(rows[reject].sum()),
         rows_sure=int(rows[accept & ~reject].sum()),
-        remarks=tuple(use.detail for use in found.uses if use.reason == INDEX_USED and use.coverage.files_unknown),
+        remarks=tuple(Refusal(INDEX_STALE, use.detail) for use in found.uses if use.reason == INDEX_USED and use.remark),
         refusals=tuple(Refusal(use.reason, use.detail) for use in found.uses if use.reason != INDEX_USED),
     )
 

@@ -40,7 +40,7 @@ def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]
 
 
 def indexes_in(table: str, location: str = "", spark: SparkSession | None = None) -> list[Index]:
-    """The indexes of one table: inside it, and in `location` if that is set. Raises IndexDefinitionError."""
+    """The indexes of one table: inside it, and in `location` if that is set. Raises IndexDefinitionError, IndexStorageError."""
     table = as_spark_reads(spark, table) if is_path(table) else table
     root = root_of(spark, table)
     places = store_places((), location) if location else ()

@@ -6,25 +6,43 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rtfilter.store.index_use import unusable_sentence
+from rtfilter.store.index_use import INDEX_STALE, IndexProblem
 from rtfilter.store.packindex.reader import STORE_FOLDER
-from rtfilter.store.packindex.shelf import IndexShelf, ShelvedIndex, store_places
+from rtfilter.store.packindex.shelf import IndexShelf, store_places, without_partitions
+from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.packindex.snapshot import Drift
-from rtfilter.store.paths import absolute
+from rtfilter.store.paths import absolute, is_remote
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """An index of a table before anything is asked of it. `reason` (a code of index_use.py) and `detail`: why it can't be used.
+    """An index of a table before anything is asked of it; `name` is empty for all indexes of a place.
 
-    `covers`: which of the columns asked about it can judge. `remark`: what there is to say of one that is used all the same.
+    `covers`: which of the columns asked about it can judge. `is_usable`: whether it is asked at all. `remarks`: why not, or what
+    there is to say of one that is asked all the same, as codes of index_use.py and sentences.
     """
 
     name: str
     covers: frozenset[str]
-    reason: str = ""
-    detail: str = ""
-    remark: str = ""
+    is_usable: bool
+    remarks: tuple[IndexProblem, ...] = ()
+
+
+def roots_of_tables(paths: Iterable[str]) -> list[str]:
+    """Where tables may be that are read from these paths (Hadoop's texts): a path may be a file, or a partition's directory.
+
+    What is above a directory is another table, whose indexes are not those of this one. Of a path that this process can't open
+    nobody knows here which it is: both it and what is above it are given.
+    """
+    near = (without_partitions(each) for path in paths for each in _path_or_above(path))
+    return list(dict.fromkeys(near))
+
+
+def _path_or_above(path: str) -> tuple[str, ...]:
+    above = os.path.dirname(path)
+    if is_remote(path):
+        return path, above
+    return (above if os.path.isfile(absolute(path)) else path,)
 
 
 def facts_of_indexes(
@@ -34,22 +52,33 @@ def facts_of_indexes(
 
     `location` is `rtfilter.store.location`. It may hold indexes of many tables; of one that can't be read nobody knows which.
     """
-    own = [absolute(root) for root in roots]
+    own = frozenset(absolute(root) for root in roots)
     wanted = tuple(leaves)
-    found = shelf.shelved(store_places((), location) if location else [os.path.join(root, STORE_FOLDER) for root in own])
-    usable = [_facts(each, wanted, case_sensitive) for each in found if each.index is not None and each.index.root in own]
-    unusable = [_facts(each, wanted, case_sensitive) for each in found if each.index is None and not location]
-    return (*usable, *unusable)
+    inside = dict.fromkeys(os.path.join(absolute(root), STORE_FOLDER) for root in roots)
+    places = store_places((), location) if location else tuple(inside)
+    found = _without_strangers(shelf.shelved(places), sum(map(is_remote, places)))
+    concerned = [each for each in found if each.concerns(own.__contains__, bool(location))]
+    return tuple(_facts(each, wanted, case_sensitive) for each in sorted(concerned, key=lambda each: each.index is None))
+
+
+def _without_strangers(found: Sequence[ShelvedIndex], remote_places: int) -> list[ShelvedIndex]:
+    """Without places that nobody has looked at, where others of the table were: a root may be a directory of it, or a file.
+
+    Of several that nobody has looked at the first one stands for all.
+    """
+    unseen = [each for each in found if each.is_unseen]
+    told = unseen[:1] if len(unseen) == remote_places else []
+    return [each for each in found if not each.is_unseen or each in told]
 
 
 def _facts(shelved: ShelvedIndex, wanted: Sequence[tuple[str, str]], case_sensitive: bool) -> IndexFacts:
+    remarks = [IndexProblem(problem.reason, shelved.sentence) for problem in shelved.problems[:1]]
     index = shelved.index
     if index is None:
-        return IndexFacts(
-            shelved.name, frozenset(), shelved.reason, unusable_sentence(shelved.name, shelved.reason, shelved.problem)
-        )
+        return IndexFacts(shelved.name, frozenset(), False, tuple(remarks))
     covers = frozenset(name for name, type_ in wanted if index.column(name, type_, case_sensitive) is not None)
-    return IndexFacts(shelved.name, covers, remark=_drift_sentence(shelved.name, index.snapshot.drift))
+    drift = _drift_sentence(shelved.name, index.snapshot.drift)
+    return IndexFacts(shelved.name, covers, True, (*remarks, *([IndexProblem(INDEX_STALE, drift)] if drift else ())))
 
 
 def _drift_sentence(name: str, drift: Drift) -> str:

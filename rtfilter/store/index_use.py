@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rtfilter.errors import IndexStorageError
+
 INDEX_USED = "INDEX_USED"
-# More of the table than rtfilter.index.maxStale allows is not indexed as it is now.
+# Some of the table is not indexed as it is now; of an index that is not asked: more than rtfilter.index.maxStale allows.
 INDEX_STALE = "INDEX_STALE"
 # Its log or its files can't be read, or contradict themselves.
 INDEX_CORRUPT = "INDEX_CORRUPT"
@@ -16,6 +18,51 @@ INDEX_DELETED = "INDEX_DELETED"
 INDEX_UNFINISHED = "INDEX_UNFINISHED"
 # On its way from a filesystem that only the bridge can open.
 INDEX_COMING = "INDEX_COMING"
+# The filesystem did not list or read it the last time that somebody tried.
+INDEX_UNREACHABLE = "INDEX_UNREACHABLE"
+# Its copy can't be kept on this machine: no room, or no right to write.
+INDEX_CACHE = "INDEX_CACHE"
+# Its copy would be larger than rtfilter.store.cacheBytes.
+INDEX_TOO_LARGE = "INDEX_TOO_LARGE"
+
+_WAYS_OUT = {
+    INDEX_CORRUPT: "cancel or rebuild it",
+    INDEX_VERSION: "rebuild it",
+    INDEX_DELETED: "restore or vacuum it",
+    INDEX_UNFINISHED: "wait for its writer, or cancel it",
+    INDEX_UNREACHABLE: "check the path and the rights to it; later queries try again",
+}
+
+
+class IndexProblemError(IndexStorageError):
+    """A problem of an index with a code of its own."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProblem:
+    """A code, and what is the matter: a clause for people."""
+
+    reason: str
+    text: str
+
+
+def problem_of(error: Exception) -> IndexProblem:
+    """What an error says of an index. One that has no code comes from what is in the index's files."""
+    if isinstance(error, IndexProblemError):
+        return IndexProblem(error.reason, str(error))
+    return IndexProblem(INDEX_CORRUPT, str(error) if isinstance(error, IndexStorageError) else f"{type(error).__name__}: {error}")
+
+
+def problem_sentence(problem: IndexProblem, name: str, place: str, *, is_used: bool) -> str:
+    """What a problem means for an index in a place, and the way out; without a name for all that are there."""
+    subject = f"Index {name} in {place} is" if name else f"The indexes in {place} are"
+    way_out = _WAYS_OUT.get(problem.reason, "")
+    what = problem.text.rstrip(".")
+    return f"{subject} {'used only as far as possible' if is_used else 'not used'}: {what}{'; ' if way_out else ''}{way_out}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,43 +82,40 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class IndexUse:
-    """What an index has done for one scan. `packs_rejected`: beyond the footers. `refused`: the code of why it was not asked."""
+    """What an index has done for one scan. `packs_rejected`: beyond the footers. `refused`: the code of why it was not asked.
+
+    `name` is empty for all indexes in `place`.
+    """
 
     name: str
+    place: str
     coverage: Coverage
     packs_rejected: int
-    problems: tuple[str, ...]
+    problems: tuple[IndexProblem, ...]
     refused: str = ""
 
     @property
     def reason(self) -> str:
-        if self.refused:
-            return self.refused
-        return INDEX_CORRUPT if self.problems else INDEX_USED
+        # An index that can't tell which files it knows looks stale, too.
+        return self.problems[0].reason if self.problems else self.refused or INDEX_USED
 
     @property
     def detail(self) -> str:
         """A sentence for reports and why_not."""
+        if self.problems:
+            return problem_sentence(self.problems[0], self.name, self.place, is_used=not self.refused)
         files, unknown = self.coverage.files, self.coverage.files_unknown
-        if self.refused == INDEX_COMING:
-            return f"Index {self.name} is being copied from there; later queries use it."
-        if self.refused == INDEX_STALE:
+        if self.refused:
             return (
                 f"Index {self.name} is not used: {self.coverage.stale_share:.0%} of the table ({unknown} of {files} files) is not "
                 "indexed as it is now, more than rtfilter.index.maxStale allows; refresh it."
             )
-        if self.problems:
-            return f"Index {self.name} can't be used in full: {self.problems[0]}"
         stale = f"; {unknown} of {files} files are not indexed as they are now: refresh it" if unknown else ""
         return f"Index {self.name} rejects {self.packs_rejected} packs beyond the footers{stale}."
 
-
-def unusable_sentence(name: str, reason: str, problem: str = "") -> str:
-    """Why an index can't be used at all, and the way out."""
-    said = {
-        INDEX_CORRUPT: f"its log or its files can't be read{': ' if problem else ''}{problem.rstrip('.')}; cancel or rebuild it",
-        INDEX_VERSION: "it was written by another version of rtfilter; rebuild it",
-        INDEX_DELETED: "it is deleted; restore or vacuum it",
-        INDEX_UNFINISHED: "it was never finished; wait for its writer, or cancel it",
-    }
-    return f"Index {name} is not used: {said[reason]}."
+    @property
+    def remark(self) -> IndexProblem | None:
+        """What a report should say of it besides its verdict; None where there is nothing the matter."""
+        if self.reason != INDEX_USED:
+            return IndexProblem(self.reason, self.detail)
+        return IndexProblem(INDEX_STALE, self.detail) if self.coverage.files_unknown else None

@@ -3,6 +3,7 @@
 A value is a tuple of levels (arrays of any number type) that are compared one after the other: a whole number is one level, a byte
 string one per word. Intervals come in the order of their lows, so that the ranges, which are fewer or come in order at least, are
 looked up among them and not the other way round: that costs the same however values are spread and whatever they begin with.
+(Only whole numbers, which are one level, are looked up the other way where there are more ranges than intervals.)
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ def meets_a_range(lows: Levels, highs: Levels, range_lows: Levels, range_highs: 
 
     Ranges may touch but not overlap. An interval meets one exactly if it meets the first range that does not end before it begins.
     """
+    if len(lows) == 1 and len(range_highs[0]) > len(lows[0]):
+        return _meets_one_of_more(lows[0], highs[0], range_lows[0], range_highs[0])
     # So many intervals begin at or before the end of each range; those between two counts have the latter's range as their first.
     begun = _counts_up_to(lows, range_highs)
     first_of = np.diff(begun, prepend=0)
@@ -38,6 +41,16 @@ def meets_a_range(lows: Levels, highs: Levels, range_lows: Levels, range_highs: 
         met = (first_low < end) | ((first_low == end) & met)
     found[:reached] = met
     return found
+
+
+def _meets_one_of_more(
+    lows: npt.NDArray[Any], highs: npt.NDArray[Any], range_lows: npt.NDArray[Any], range_highs: npt.NDArray[Any]
+) -> Bools:
+    """The same the other way round, for fewer intervals than ranges."""
+    first = np.searchsorted(range_highs, lows, "left")
+    met: Bools = first < len(range_highs)
+    met[met] = range_lows[first[met]] <= highs[met]
+    return met
 
 
 def _counts_up_to(ordered: Levels, values: Levels) -> Int64s:

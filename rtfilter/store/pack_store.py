@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 import time
@@ -15,11 +16,13 @@ import numpy as np
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.index_layouts import completed
-from rtfilter.store.index_use import INDEX_COMING, INDEX_STALE, Coverage, IndexUse
+from rtfilter.store.index_use import INDEX_STALE, Coverage, IndexUse, problem_of
 from rtfilter.store.packindex.catalog import Located
 from rtfilter.store.packindex.key_tests import test_of_filter
+from rtfilter.store.packindex.mirror import MOST_PLACES_AT_ONCE
 from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places
+from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.packindex.trust import FileTrust
 from rtfilter.store.paths import below, is_remote, local_path
 from rtfilter.store.sketches.arrays import Bools, Int64s
@@ -68,6 +71,7 @@ class _Listed:
 class _Placed:
     """An index over one layout: pack `places[i]` of the layout is pack `numbers[i]` of the index."""
 
+    shelved: ShelvedIndex
     index: PackIndex
     places: Int64s
     numbers: Int64s
@@ -142,7 +146,9 @@ class PackStore:
             return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s, max_stale, accepts)
         except Exception as error:  # whatever an index has in it, what the footers say still holds
             _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
-            return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), ())
+            places = store_places((), location) if location else listed.places
+            unused = ShelvedIndex("", ", ".join(places), None, problem_of(error))
+            return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), (_unused(unused, listed.files),))
 
     def _with_indexes(
         self,
@@ -159,10 +165,14 @@ class PackStore:
         asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
         columns = [*asked, *(() if tree is None else leaves_of(tree))]
         places = store_places((), location) if location else listed.places
-        indexes = self.shelf.indexes(places)
-        relevant = [index for index in indexes if any(index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)]
-        packs = completed(packs, [self._located(index, listed) for index in relevant])
-        found = [self._place(index, listed, packs) for index in relevant]
+        shelved = self.shelf.shelved(places)
+        relevant = [
+            (each, each.index)
+            for each in shelved
+            if each.index is not None and any(each.index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)
+        ]
+        packs = completed(packs, [self._located(index, listed) for _, index in relevant])
+        found = [self._place(each, index, listed, packs) for each, index in relevant]
         placed = [each for each in found if each.coverage.stale_share <= max_stale]
         judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts)
         found_out = [judge(leaf) for leaf in asked]
@@ -170,25 +180,34 @@ class PackStore:
         exactly = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts=True)
         static = None if tree is None else judge_predicate(tree, exactly, packs.packs_total)
         keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S)
-        concerned = [each for each in found if _is_of_table(each, listed)]
-        uses = tuple(_use(each, packs, keep, static, max_stale) for each in concerned)
-        uses += tuple(_coming(place, listed.files) for place in places if self.shelf.mirror.is_coming(place))
-        return StoreVerdict(replace(packs, keep=keep), static, uses, tuple(each.accept for each in found_out))
+        is_table = functools.partial(_holds_files_of, listed)
+        mine = [each for each in shelved if each.index is None and each.concerns(is_table, bool(location))]
+        # A table may have more directories than are looked into: of the others nothing is coming.
+        looked_into = [place for place in places if is_remote(place)][:MOST_PLACES_AT_ONCE]
+        told = [each for each in mine if not each.is_unseen or each.place in looked_into]
+        uses = [_use(each, packs, keep, static, max_stale) for each in found if each.shelved.concerns(is_table, bool(location))]
+        uses += [_unused(each, listed.files) for each in told]
+        return StoreVerdict(replace(packs, keep=keep), static, tuple(uses), tuple(each.accept for each in found_out))
 
     def _located(self, index: PackIndex, listed: _Listed) -> Located:
-        """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms."""
+        """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms.
+
+        What an index with a problem says is not kept: the problem may go.
+        """
         key = (index.storage.place, index.number)
         with self._lock:
             found = listed.located.get(key)
         if found is None:
             found = index.catalog().locate(listed.files)
+            if index.problems:
+                return found
             with self._lock:
                 while len(listed.located) >= MOST_LOCATED:
                     del listed.located[next(iter(listed.located))]
                 listed.located[key] = found
         return found
 
-    def _place(self, index: PackIndex, listed: _Listed, packs: Verdict) -> _Placed:
+    def _place(self, shelved: ShelvedIndex, index: PackIndex, listed: _Listed, packs: Verdict) -> _Placed:
         """The packs that footers and index agree on: same file, same number of packs, same starts."""
         located = self._located(index, listed)
         same = (packs.counts == located.counts) & (packs.counts >= 0)
@@ -201,7 +220,7 @@ class PackStore:
         unknown = ~same & (packs.counts != 0)
         sizes = np.array([file.size_bytes for file in listed.files], dtype=np.int64)
         coverage = Coverage(len(sizes), int(np.count_nonzero(unknown)), int(sizes.sum()), int(sizes[unknown].sum()))
-        return _Placed(index, places, located.numbers[mine], coverage)
+        return _Placed(shelved, index, places, located.numbers[mine], coverage)
 
     def _trusted(
         self,
@@ -244,10 +263,9 @@ def _packs_of(counts: Any, files: Bools) -> Int64s:
     return np.flatnonzero(np.repeat(files, np.maximum(counts, 0)))
 
 
-def _is_of_table(placed: _Placed, listed: _Listed) -> bool:
-    """Whether an index has to do with these files; one location may hold indexes of many tables."""
-    root = placed.index.root.rstrip("/")
-    return any(below(file.path, root) is not None for file in (listed.files[0], listed.files[-1]))
+def _holds_files_of(listed: _Listed, root: str) -> bool:
+    """Whether the table with this root is the one that was listed; one location may hold indexes of many tables."""
+    return any(below(file.path, root.rstrip("/")) is not None for file in (listed.files[0], listed.files[-1]))
 
 
 def _judge(
@@ -268,15 +286,16 @@ def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadl
     try:
         found = placed.index.judge(column, leaf.test, placed.numbers, accepts=accepts, deadline_s=deadline_s)
     except (IndexStorageError, ValueError, IndexError, MemoryError) as error:
-        placed.index.problems[f"verdict on {column}"] = f"{type(error).__name__}: {error}"
+        placed.index.problems[f"verdict on {column}"] = problem_of(error)
         return outcome
     outcome.reject[placed.places], outcome.accept[placed.places] = found.reject, found.accept
     return outcome
 
 
-def _coming(place: str, files: Sequence[FileIdentity]) -> IndexUse:
+def _unused(shelved: ShelvedIndex, files: Sequence[FileIdentity]) -> IndexUse:
     total = sum(file.size_bytes for file in files)
-    return IndexUse(f"in {place}", Coverage(len(files), len(files), total, total), 0, (), INDEX_COMING)
+    coverage = Coverage(len(files), len(files), total, total)
+    return IndexUse(shelved.name, shelved.place, coverage, 0, shelved.problems, shelved.problems[0].reason)
 
 
 def _use(placed: _Placed, packs: Verdict, keep: tuple[Bools, ...], static: Outcome | None, max_stale: float) -> IndexUse:
@@ -285,5 +304,5 @@ def _use(placed: _Placed, packs: Verdict, keep: tuple[Bools, ...], static: Outco
         after &= each
     refused = INDEX_STALE if placed.coverage.stale_share > max_stale else ""
     rejected = 0 if refused else int(np.count_nonzero((before & ~after)[placed.places]))
-    problems = tuple(placed.index.problems.values())
-    return IndexUse(placed.index.snapshot.definition.name, placed.coverage, rejected, problems, refused)
+    name, place = placed.index.snapshot.definition.name, placed.shelved.place
+    return IndexUse(name, place, placed.coverage, rejected, placed.shelved.problems, refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,11 +10,18 @@ import pytest
 from rtfilter.feedback.lessons import lessons_of
 from tests.report.records import candidate, decision, fill, outcome, record
 
-FEEDBACK = {"key": "k1", "inputs": "i1", "root": "file:/t", "indexes": ""}
+FEEDBACK = {"key": "k1", "literals": "l1", "inputs": "i1", "root": "file:/t", "indexes": ""}
 
 
-def executed(*filters: dict[str, Any], rows: list[dict[str, Any]] | None = None, feedback: bool = True) -> dict[str, Any]:
-    placeholders = [{"id": each["id"], **({"feedback": FEEDBACK} if feedback else {})} for each in filters]
+def executed(
+    *filters: dict[str, Any], rows: list[dict[str, Any]] | None = None, feedback: bool = True, scans: Sequence[int] = ()
+) -> dict[str, Any]:
+    """The record of a query with these filters: of one scan and of one name, or with `scans` of these and of a name each."""
+    placeholders: list[dict[str, Any]] = [
+        {"id": each["id"], "scan": 9, **({"feedback": FEEDBACK} if feedback else {})} for each in filters
+    ]
+    for placeholder, scan in zip(placeholders, scans, strict=False):
+        placeholder.update(scan=scan, feedback={**FEEDBACK, "key": placeholder["id"]})
     candidates = [candidate(f"c{number}", each["id"]) for number, each in enumerate(filters)]
     return record([decision("d1", *candidates, placeholders=placeholders)], [fill(*filters)], row_filters=rows or [])
 
@@ -27,7 +35,7 @@ NO_PACK = {"packs_total": 80, "packs_kept": 80, "rows_total": 1000, "rows_kept":
 
 def test_a_filter_that_rejects_packs_has_won_and_says_what_it_kept() -> None:
     (lesson,) = lessons_of(executed(outcome("d1.0", packs_total=4, packs_kept=1, rows_total=1000, rows_kept=250)))
-    assert (lesson.key, lesson.lost, lesson.kept) == ("k1", False, 0.25)
+    assert (lesson.key, lesson.literals, lesson.lost, lesson.kept) == ("k1", "l1", False, 0.25)
     assert lesson.label == "item.i_item_sk -> inventory.inv_item_sk"
 
 
@@ -58,6 +66,34 @@ def test_a_failed_fill_a_row_test_that_saw_no_row_and_an_old_placeholder_teach_n
     assert lessons_of(executed(outcome("d1.0", rows=True, **NO_PACK), rows=[counts("d1.0", 0, 0)])) == ()
     assert lessons_of(executed(outcome("d1.0"), feedback=False)) == ()
     assert lessons_of(record([decision("d1", candidate("c0", "d1.0"), placeholders=[{"id": "d1.0", "feedback": FEEDBACK}])])) == ()
+
+
+SMALL_GAIN = outcome("d1.1", decision="skipped", reason="GAIN_TOO_SMALL")
+NO_ROW = outcome("d1.1", rows=True, **NO_PACK)
+
+
+@pytest.mark.parametrize("loss", [SMALL_GAIN, NO_ROW], ids=["packs", "rows"])
+@pytest.mark.parametrize(
+    ("beside", "scans", "lessons"),
+    [
+        (outcome("d1.0"), (9, 9), {"d1.0": False}),
+        (outcome("d1.0"), (9, 8), {"d1.0": False, "d1.1": True}),
+        (outcome("d1.0", rows=True, **NO_PACK), (9, 9), {"d1.0": True, "d1.1": True}),
+    ],
+    ids=["beside a filter that won", "with a scan of its own", "beside one that lost"],
+)
+def test_a_loss_that_another_filter_of_the_scan_may_have_caused_teaches_nothing(
+    loss: dict[str, Any], beside: dict[str, Any], scans: tuple[int, int], lessons: dict[str, bool]
+) -> None:
+    rows = [counts("d1.0", 1000, 0), counts("d1.1", 1000, 0)]
+    learned = lessons_of(executed(beside, loss, rows=rows, scans=scans))
+    assert {lesson.key: lesson.lost for lesson in learned} == lessons
+
+
+def test_a_filter_that_rejects_no_pack_has_lost_whatever_others_did() -> None:
+    useless = outcome("d1.1", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK)
+    learned = lessons_of(executed(outcome("d1.0"), useless, scans=(9, 9)))
+    assert {lesson.key: lesson.lost for lesson in learned} == {"d1.0": False, "d1.1": True}
 
 
 def test_copies_of_a_filter_have_won_if_one_of_them_has() -> None:

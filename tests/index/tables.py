@@ -34,6 +34,15 @@ def write_part(folder: Path, name: str, first: int, rows: int = 50, **options: A
     return folder / name
 
 
+def write_spread(folder: Path, name: str, offset: int, packs: int = 5, highest: int = 10**6) -> None:
+    """Packs whose bounds are all alike, with numbers and strings of their own in between."""
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = [value for pack in range(packs) for value in (0, highest, *(1000 * (offset + pack) + i for i in range(1, 9)))]
+    table = pa.table({"a": pa.array(numbers, pa.int64()), "s": [f"key-{number:07d}" for number in numbers]})
+    # Plain pages: files of equal numbers of rows have equal sizes.
+    pq.write_table(table, folder / name, row_group_size=10, compression="none", use_dictionary=False)
+
+
 def definition(
     table: ListedTable, sketches: Sequence[Sketch] = SKETCHES, types: Mapping[str, str] | None = None, name: str = "i"
 ) -> Definition:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 
-from rtfilter.store.packindex import actions, log, mirror
+from rtfilter.store.index_use import IndexProblem
+from rtfilter.store.packindex import actions, datafiles, log, mirror
 from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.listing import identities, list_directory
 from rtfilter.store.packindex.local_cache import LocalCache
@@ -38,6 +44,21 @@ def look(
         token, wishes = found.go_on(token, files.steps(wishes))
 
 
+def indexes(found: Mirror, folder: Path) -> list[PackIndex]:
+    return [each.index for each in found.shelved(place_of(folder)) if each.index is not None]
+
+
+def problems(found: Mirror, folder: Path) -> list[IndexProblem]:
+    return [problem for each in found.shelved(place_of(folder)) for problem in each.problems]
+
+
+def problem(found: Mirror, folder: Path) -> tuple[str, str]:
+    """The code of the only problem, and its sentence."""
+    (shelved,) = found.shelved(place_of(folder))
+    (only,) = shelved.problems
+    return only.reason, shelved.sentence
+
+
 def kept(index: PackIndex, folder: Path, column: str, key: int) -> list[bool]:
     located = index.catalog().locate(identities(list_remote_table(FarFiles(), far(folder)).files))
     return [not rejected for rejected in index.judge(column, ValueTest(long_keys([key])), located.numbers).reject.tolist()]
@@ -47,14 +68,14 @@ def test_an_index_is_there_after_one_look_and_its_files_come_once(tmp_path: Path
     write_part(tmp_path / "t", "p0.parquet", 0)
     create_index(tmp_path / "t")
     found, files = Mirror(LoadedBatches()), FarFiles()
-    assert found.indexes(place_of(tmp_path / "t")) == []
+    assert indexes(found, tmp_path / "t") == []
     look(found, tmp_path / "t", files)
-    (index,) = found.indexes(place_of(tmp_path / "t"))
+    (index,) = indexes(found, tmp_path / "t")
     assert kept(index, tmp_path / "t", "a", 25) == [False, False, True, False, False] and not index.problems
     copied = files.done.count("down")
     assert copied == 5
     look(found, tmp_path / "t", files)
-    assert files.done.count("down") == copied and found.indexes(place_of(tmp_path / "t")) == [index]
+    assert files.done.count("down") == copied and indexes(found, tmp_path / "t") == [index]
     # The entry of the log was read once, too.
     assert files.done.count("text") == 1
 
@@ -67,7 +88,7 @@ def test_only_sketches_of_the_columns_asked_for_are_copied(tmp_path: Path) -> No
     assert files.done.count("down") == 3
     look(found, tmp_path / "t", files, ["a"])
     assert files.done.count("down") == 5
-    (index,) = found.indexes(place_of(tmp_path / "t"))
+    (index,) = indexes(found, tmp_path / "t")
     assert kept(index, tmp_path / "t", "a", 25).count(True) == 1
 
 
@@ -77,16 +98,16 @@ def test_a_refresh_is_seen_by_the_next_look_and_a_deletion_too(tmp_path: Path) -
     create_index(folder)
     found, files = Mirror(LoadedBatches()), FarFiles()
     look(found, folder, files)
-    (before,) = found.indexes(place_of(folder))
+    (before,) = indexes(found, folder)
     write_part(folder, "p1.parquet", 50)
     actions.refresh(storage_of(folder), "incremental", list_directory(str(folder)), RUNNER)
-    assert found.indexes(place_of(folder)) == [before]
+    assert indexes(found, folder) == [before]
     look(found, folder, files)
-    (after,) = found.indexes(place_of(folder))
+    (after,) = indexes(found, folder)
     assert kept(after, folder, "a", 55).count(True) == 1 and len(kept(after, folder, "a", 55)) == 10
     actions.delete(storage_of(folder))
     look(found, folder, files)
-    assert found.indexes(place_of(folder)) == []
+    assert indexes(found, folder) == []
 
 
 def test_an_action_under_way_shows_the_snapshot_before_it(tmp_path: Path) -> None:
@@ -96,10 +117,10 @@ def test_an_action_under_way_shows_the_snapshot_before_it(tmp_path: Path) -> Non
     log.begin(storage_of(folder), log.REFRESH)
     found = Mirror(LoadedBatches())
     look(found, folder, FarFiles())
-    assert len(found.indexes(place_of(folder))) == 1
+    assert len(indexes(found, folder)) == 1
 
 
-def test_a_look_that_fails_at_any_step_leaves_what_was_known(tmp_path: Path) -> None:
+def test_a_look_that_fails_at_any_step_leaves_what_was_known_and_the_next_one_mends_it(tmp_path: Path) -> None:
     folder = tmp_path / "t"
     write_part(folder, "p0.parquet", 0)
     create_index(folder)
@@ -112,12 +133,11 @@ def test_a_look_that_fails_at_any_step_leaves_what_was_known(tmp_path: Path) -> 
             look(found, folder, files, ["a", "s"], cache)
             if files.step < step:
                 continue
-            indexes = found.indexes(place_of(folder))
-            assert len(indexes) == int(known) and found.problems, step
-            assert all(kept(each, folder, "a", 25).count(True) == 1 for each in indexes)
+            assert len(indexes(found, folder)) == int(known) and problems(found, folder), step
+            assert all(kept(each, folder, "a", 25).count(True) == 1 for each in indexes(found, folder))
             look(found, folder, FarFiles(), ["a", "s"], cache)
-            (index,) = found.indexes(place_of(folder))
-            assert kept(index, folder, "a", 25).count(True) == 1 and not index.problems
+            (index,) = indexes(found, folder)
+            assert kept(index, folder, "a", 25).count(True) == 1 and not problems(found, folder)
             assert not [name for name in os.listdir(cache.directory) if name.startswith(".scratch-")]
 
 
@@ -129,7 +149,9 @@ def test_a_file_that_is_not_what_its_name_says_is_not_used(tmp_path: Path) -> No
         path.write_bytes(path.read_bytes()[:-1] + b"?")
     found = Mirror(LoadedBatches())
     look(found, folder, FarFiles())
-    assert found.indexes(place_of(folder)) == [] and "damaged" in next(iter(found.problems.values()))
+    reason, sentence = problem(found, folder)
+    assert indexes(found, folder) == [] and reason == "INDEX_CORRUPT"
+    assert f"Index i in {place_of(folder)} is not used" in sentence and "damaged" in sentence and "rebuild it" in sentence
 
 
 def test_an_index_that_the_cache_can_not_hold_is_named_with_the_option(tmp_path: Path) -> None:
@@ -138,7 +160,11 @@ def test_an_index_that_the_cache_can_not_hold_is_named_with_the_option(tmp_path:
     create_index(folder)
     found = Mirror(LoadedBatches())
     look(found, folder, FarFiles(), cache=cache_of(folder, 10))
-    assert found.indexes(place_of(folder)) == [] and "rtfilter.store.cacheBytes" in next(iter(found.problems.values()))
+    reason, sentence = problem(found, folder)
+    assert indexes(found, folder) == [] and reason == "INDEX_TOO_LARGE"
+    assert "rtfilter.store.cacheBytes is 10; raise that." in sentence
+    look(found, folder, FarFiles())
+    assert len(indexes(found, folder)) == 1 and problems(found, folder) == []
 
 
 def test_hostile_names_are_never_asked_for(tmp_path: Path) -> None:
@@ -150,7 +176,7 @@ def test_hostile_names_are_never_asked_for(tmp_path: Path) -> None:
     entry.write_text(entry.read_text().replace(f"data/{name}", "data/../../../../etc/passwd"))
     found, files = Mirror(LoadedBatches()), FarFiles()
     look(found, folder, files)
-    assert found.indexes(place_of(folder)) == [] and "down" not in files.done
+    assert indexes(found, folder) == [] and "down" not in files.done
 
 
 def test_two_queries_at_once_do_not_look_twice(tmp_path: Path) -> None:
@@ -159,14 +185,213 @@ def test_two_queries_at_once_do_not_look_twice(tmp_path: Path) -> None:
     create_index(folder)
     found = Mirror(LoadedBatches())
     token, wishes = found.look([place_of(folder)], ["a"], cache_of(folder))
-    assert token is not None and wishes and found.is_coming(place_of(folder))
+    assert token is not None and wishes and problem(found, folder)[0] == "INDEX_COMING"
     assert found.look([place_of(folder)], ["a"], cache_of(folder)) == (None, [])
     while token is not None:
         token, wishes = found.go_on(token, FarFiles().steps(wishes))
-    assert not found.is_coming(place_of(folder)) and len(found.indexes(place_of(folder))) == 1
+    assert problems(found, folder) == [] and len(indexes(found, folder)) == 1
 
 
 def test_a_place_without_indexes_costs_one_listing(tmp_path: Path) -> None:
     found, files = Mirror(LoadedBatches()), FarFiles()
     look(found, tmp_path / "nothing", files)
-    assert files.done == ["list"] and not found.problems and not found.is_coming(place_of(tmp_path / "nothing"))
+    assert files.done == ["list"] and found.shelved(place_of(tmp_path / "nothing")) == ()
+
+
+@pytest.fixture
+def indexed(tmp_path: Path) -> Path:
+    write_part(tmp_path / "t", "p0.parquet", 0)
+    create_index(tmp_path / "t")
+    return tmp_path / "t"
+
+
+def last_entry(folder: Path) -> Path:
+    return max((folder / "_rtfilter" / "i" / "log").iterdir())
+
+
+def test_a_place_that_nobody_has_looked_at_is_coming(indexed: Path) -> None:
+    reason, sentence = problem(Mirror(LoadedBatches()), indexed)
+    assert reason == "INDEX_COMING" and sentence.startswith(f"The indexes in {place_of(indexed)} are not used: which there are")
+
+
+def test_a_place_that_can_not_be_listed_is_named_and_what_was_here_stays(indexed: Path) -> None:
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles(fails_at=1))
+    reason, sentence = problem(found, indexed)
+    assert reason == "INDEX_UNREACHABLE" and f"can't list {place_of(indexed)}: list failed on purpose" in sentence
+    look(found, indexed, FarFiles())
+    look(found, indexed, FarFiles(fails_at=1))
+    assert len(indexes(found, indexed)) == 1 and [each.reason for each in problems(found, indexed)] == ["INDEX_UNREACHABLE"]
+    look(found, indexed, FarFiles())
+    assert problems(found, indexed) == []
+
+
+@pytest.mark.parametrize("step", [2, 3, 4])
+def test_a_log_or_data_file_that_can_not_be_read_is_unreachable(indexed: Path, step: int) -> None:
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles(fails_at=step))
+    reason, sentence = problem(found, indexed)
+    assert reason == "INDEX_UNREACHABLE" and place_of(indexed) in sentence and "check the path and the rights" in sentence
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"{", "INDEX_CORRUPT"),
+        (b'{"format": 2}', "INDEX_VERSION"),
+        (b'{"format": 1, "state": "CREATING"}', "INDEX_UNFINISHED"),
+    ],
+)
+def test_a_log_without_a_stable_entry_has_its_reason(indexed: Path, content: bytes, reason: str) -> None:
+    for path in (indexed / "_rtfilter" / "i" / "log").iterdir():
+        path.write_bytes(content)
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles())
+    assert indexes(found, indexed) == [] and problem(found, indexed)[0] == reason
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"{", "INDEX_CORRUPT"), (b'{"format": 2}', "INDEX_VERSION")])
+def test_an_entry_that_can_not_be_read_behind_a_stable_one_is_told_and_the_stable_one_is_used(
+    indexed: Path, content: bytes, reason: str
+) -> None:
+    behind = last_entry(indexed).with_name(f"{9:020d}.json")
+    behind.write_bytes(content)
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles())
+    assert len(indexes(found, indexed)) == 1
+    assert problem(found, indexed)[0] == reason and "is used only as far as possible: entry 9" in problem(found, indexed)[1]
+    behind.unlink()
+    look(found, indexed, FarFiles())
+    assert len(indexes(found, indexed)) == 1 and problems(found, indexed) == []
+
+
+def test_an_index_that_was_deleted_says_so(indexed: Path) -> None:
+    actions.delete(storage_of(indexed))
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles())
+    assert indexes(found, indexed) == [] and problem(found, indexed)[0] == "INDEX_DELETED"
+
+
+def test_a_data_file_that_is_gone_is_corrupt(indexed: Path) -> None:
+    next((indexed / "_rtfilter" / "i" / "data").iterdir()).unlink()
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles())
+    assert problem(found, indexed)[0] == "INDEX_CORRUPT" and "it is not there" in problem(found, indexed)[1]
+
+
+def test_a_cache_that_can_not_be_written_is_named(indexed: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles(), cache=LocalCache(str(tmp_path / "file" / "cache")))
+    reason, sentence = problem(found, indexed)
+    assert reason == "INDEX_CACHE" and f"{tmp_path}/file/cache" in sentence and "rtfilter.store.cacheDirectory" in sentence
+    look(found, indexed, FarFiles(), cache=LocalCache("/proc/self"))
+    assert problem(found, indexed)[0] == "INDEX_CACHE"
+    look(found, indexed, FarFiles())
+    assert len(indexes(found, indexed)) == 1 and problems(found, indexed) == []
+
+
+def test_a_full_disk_is_told_before_and_after_a_copy_fails(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = iter([10])
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=next(free)))
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles())
+    assert problem(found, indexed)[0] == "INDEX_CACHE" and "has room for 10 bytes" in problem(found, indexed)[1]
+    # There was room, and somebody else has taken it.
+    free = iter([1 << 30, 0])
+    look(found, indexed, FarFiles(fails_at=4))
+    assert problem(found, indexed)[0] == "INDEX_CACHE" and "has room for 0 bytes" in problem(found, indexed)[1]
+    free = iter([1 << 30])
+    look(found, indexed, FarFiles())
+    assert len(indexes(found, indexed)) == 1 and problems(found, indexed) == []
+
+
+def test_copies_that_are_gone_are_coming_again(indexed: Path) -> None:
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles())
+    cache = cache_of(indexed)
+    copies = {path.name: path.read_bytes() for path in Path(cache.directory).iterdir()}
+    for name in copies:
+        os.unlink(os.path.join(cache.directory, name))
+    (index,) = indexes(found, indexed)
+    index.judge("a", ValueTest(long_keys([25])), np.arange(5))
+    assert {each.reason for each in problems(found, indexed)} == {"INDEX_COMING"}
+    # Another process has brought them.
+    for name, content in copies.items():
+        Path(cache.directory, name).write_bytes(content)
+    look(found, indexed, FarFiles())
+    (index,) = indexes(found, indexed)
+    assert kept(index, indexed, "a", 25).count(True) == 1 and problems(found, indexed) == []
+
+
+def test_a_copy_that_was_damaged_is_fetched_again(indexed: Path) -> None:
+    found = Mirror(LoadedBatches())
+    look(found, indexed, FarFiles())
+    for path in Path(cache_of(indexed).directory).iterdir():
+        path.write_bytes(path.read_bytes()[:-3])
+    (index,) = indexes(found, indexed)
+    index.judge("a", ValueTest(long_keys([25])), np.arange(5))
+    assert {each.reason for each in problems(found, indexed)} == {"INDEX_CORRUPT"}
+    look(found, indexed, FarFiles())
+    (index,) = indexes(found, indexed)
+    assert kept(index, indexed, "a", 25).count(True) == 1 and problems(found, indexed) == []
+
+
+def no_descriptors(*_: object) -> NoReturn:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda index: index.catalog(), lambda index: index.judge("a", ValueTest(long_keys([25])), np.arange(5))]
+)
+def test_sound_copies_that_could_not_be_opened_once_are_opened_anew_after_a_while(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[PackIndex], object]
+) -> None:
+    found, files = Mirror(LoadedBatches()), FarFiles()
+    look(found, indexed, files)
+    (index,) = indexes(found, indexed)
+    with monkeypatch.context() as short:
+        short.setattr(datafiles, "read_tail", no_descriptors)
+        ask(index)
+    for _ in range(2):
+        look(found, indexed, files)
+        # Not with every look: what is damaged for good would be read over and over.
+        assert indexes(found, indexed) == [index]
+        assert {each.reason for each in problems(found, indexed)} == {"INDEX_UNREACHABLE"}
+        assert all("Too many open files" in each.text for each in problems(found, indexed))
+    monkeypatch.setattr(mirror, "TRY_AGAIN_S", 0.0)
+    look(found, indexed, files)
+    (anew,) = indexes(found, indexed)
+    assert kept(anew, indexed, "a", 25).count(True) == 1 and problems(found, indexed) == []
+    assert files.done.count("down") == 5
+    # One that is well is not opened again.
+    look(found, indexed, files)
+    assert indexes(found, indexed) == [anew]
+
+
+def test_answers_that_are_none_are_a_problem_and_no_error(indexed: Path) -> None:
+    found = Mirror(LoadedBatches())
+    wrong: list[list[Any]] = [[{}], [{"entries": [5]}], []]
+    for answers in wrong:
+        token, _ = found.look([place_of(indexed)], ["a"], cache_of(indexed))
+        assert token is not None and found.go_on(token, answers) == (None, [])
+        assert problem(found, indexed)[0] == "INDEX_CORRUPT"
+    look(found, indexed, FarFiles())
+    assert problems(found, indexed) == []
+
+
+def test_a_problem_is_logged_once_until_it_has_gone(indexed: Path, caplog: pytest.LogCaptureFixture) -> None:
+    found = Mirror(LoadedBatches())
+    for fails_at in (1, 1, 0, 1):
+        look(found, indexed, FarFiles(fails_at=fails_at))
+    assert len([each for each in caplog.records if "not used as it is now" in each.getMessage()]) == 2
+
+
+def test_a_look_that_gave_way_to_others_can_begin_anew(indexed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "MOST_LOOKS", 1)
+    found = Mirror(LoadedBatches())
+    first, _ = found.look([place_of(indexed)], ["a"], cache_of(indexed))
+    found.look([place_of(tmp_path / "other")], ["a"], cache_of(indexed))
+    assert first is not None and found.go_on(first, []) == (None, [])
+    look(found, indexed, FarFiles())
+    assert len(indexes(found, indexed)) == 1

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_keys
@@ -19,18 +17,9 @@ from rtfilter.store.packindex.listing import index_place, list_directory
 from rtfilter.store.packindex.storage import LocalStorage
 from rtfilter.store.sketches.kinds import Bloom, CMap, ValueSet
 from rtfilter.store.tables import ColumnFilter
-from tests.index.tables import RUNNER, create_index, definition, storage_of, write_part
+from tests.index.tables import RUNNER, create_index, definition, storage_of, write_part, write_spread
 
 SPREAD = {"a": "bigint", "s": "string"}
-
-
-def write_spread(folder: Path, name: str, offset: int, packs: int = 5, highest: int = 10**6) -> None:
-    """Packs whose bounds are all alike, with numbers and strings of their own in between."""
-    folder.mkdir(parents=True, exist_ok=True)
-    numbers = [value for pack in range(packs) for value in (0, highest, *(1000 * (offset + pack) + i for i in range(1, 9)))]
-    table = pa.table({"a": pa.array(numbers, pa.int64()), "s": [f"key-{number:07d}" for number in numbers]})
-    # Plain pages: files of equal numbers of rows have equal sizes.
-    pq.write_table(table, folder / name, row_group_size=10, compression="none", use_dictionary=False)
 
 
 @pytest.fixture
@@ -38,13 +27,6 @@ def folder(tmp_path: Path) -> Path:
     write_spread(tmp_path / "t", "p0.parquet", 0)
     write_spread(tmp_path / "t", "p1.parquet", 5)
     return tmp_path / "t"
-
-
-@pytest.fixture
-def store() -> Iterator[PackStore]:
-    store = PackStore()
-    yield store
-    store.footers.close()
 
 
 def keys(*values: int) -> KeyFilter:

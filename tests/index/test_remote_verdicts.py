@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from rtfilter.store.filters import filter_of_keys
 from rtfilter.store.pack_store import PackStore, StoreVerdict
 from rtfilter.store.packindex.footer import read_tail
+from rtfilter.store.packindex.mirror import MOST_PLACES_AT_ONCE
 from rtfilter.store.sketches.kinds import Bloom
 from rtfilter.store.tables import ColumnFilter
 from tests.index.far import FarFiles, cache_of, far
-from tests.index.tables import create_index
-from tests.index.test_pack_store import write_spread
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    write_spread(tmp_path / "t", "p0.parquet", 0)
-    write_spread(tmp_path / "t", "p1.parquet", 5)
-    create_index(tmp_path / "t", sketches=(Bloom("a"),))
-    return tmp_path / "t"
-
-
-@pytest.fixture
-def store() -> Iterator[PackStore]:
-    store = PackStore()
-    yield store
-    store.footers.close()
+from tests.index.tables import create_index, write_spread
 
 
 def tell(store: PackStore, folder: Path) -> str:
@@ -65,11 +48,11 @@ def kept(store: PackStore) -> list[int]:
 
 def test_packs_are_kept_until_the_index_is_here(store: PackStore, folder: Path) -> None:
     tell(store, folder)
-    assert kept(store) == list(range(10)) and verdict(store).uses == ()
-    token, _ = store.shelf.mirror.look(store.remote_places("d", ""), ["a"], cache_of(folder))
-    assert token is not None and kept(store) == list(range(10))
-    (use,) = verdict(store).uses
-    assert use.reason == "INDEX_COMING" and "being copied" in use.detail and far(folder) in use.name
+    for _ in ("before the look", "during it"):
+        assert kept(store) == list(range(10))
+        (use,) = verdict(store).uses
+        assert use.reason == "INDEX_COMING" and "is found out while queries run" in use.detail and far(folder) in use.detail
+        store.shelf.mirror.look(store.remote_places("d", ""), ["a"], cache_of(folder))
 
 
 def test_packs_are_rejected_once_it_is(store: PackStore, folder: Path) -> None:
@@ -112,3 +95,21 @@ def test_only_places_that_this_process_can_not_open_are_remote(store: PackStore,
     assert store.remote_places("d", str(folder / "store")) == ()
     assert store.remote_places("d", "s3a://b/store/") == ("s3a://b/store",)
     assert store.remote_places("nobody knows it", "") == ()
+
+
+def test_of_a_table_in_more_directories_than_are_looked_into_nothing_is_coming_after_the_look(
+    store: PackStore, tmp_path: Path
+) -> None:
+    folders = [tmp_path / f"t{number:02d}" for number in range(MOST_PLACES_AT_ONCE + 4)]
+    for folder in folders:
+        write_spread(folder, "p.parquet", 0)
+    files = [folder / "p.parquet" for folder in folders]
+    create_index(folders[0], sketches=(Bloom("a"),))
+    create_index(folders[-1], sketches=(Bloom("a"),))
+    store.add_list("d", [far(path) for path in files], *[[int(path.stat().st_size) for path in files]] * 2)
+    uses = verdict(store).uses
+    assert [use.reason for use in uses] == ["INDEX_COMING"] * MOST_PLACES_AT_ONCE
+    assert [use.place for use in uses] == [far(folder / "_rtfilter") for folder in folders[:MOST_PLACES_AT_ONCE]]
+    look(store, tmp_path)
+    (use,) = verdict(store).uses
+    assert (use.place, use.problems) == (far(folders[0] / "_rtfilter"), ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from rtfilter import Bloom, CMap, Index, MinMax, ValueSet
 from rtfilter.store.filters import KeyFilter, filter_of_keys, filter_of_range
-from rtfilter.store.index_facts import facts_of_indexes
+from rtfilter.store.index_facts import facts_of_indexes, roots_of_tables
 from rtfilter.store.index_layouts import completed
 from rtfilter.store.index_use import INDEX_CORRUPT, INDEX_DELETED, INDEX_STALE, INDEX_UNFINISHED, INDEX_USED, INDEX_VERSION
 from rtfilter.store.pack_store import PackStore, StoreVerdict
@@ -34,13 +33,6 @@ def folder(tmp_path: Path) -> Path:
     write_part(tmp_path / "t", "p0.parquet", 0)
     write_part(tmp_path / "t", "p1.parquet", 50)
     return tmp_path / "t"
-
-
-@pytest.fixture
-def store() -> Iterator[PackStore]:
-    store = PackStore()
-    yield store
-    store.footers.close()
 
 
 def ask(store: PackStore, folder: Path, predicate: Any = EQ_25, keys: KeyFilter | None = None, **more: Any) -> StoreVerdict:
@@ -126,7 +118,7 @@ def test_sure_packs_are_those_that_a_filter_or_predicate_keeps_whole(store: Pack
 def facts(store: PackStore, folder: Path, **more: Any) -> list[tuple[str, list[str], str]]:
     leaves = [("a", "bigint"), ("s", "string"), ("a", "string")]
     found = facts_of_indexes(store.shelf, [f"file:{folder}"], leaves, **more)
-    return [(each.name, sorted(each.covers), each.reason) for each in found]
+    return [(each.name, sorted(each.covers), "" if each.is_usable else each.remarks[0].reason) for each in found]
 
 
 def test_before_a_query_an_index_tells_which_columns_it_could_judge(store: PackStore, folder: Path) -> None:
@@ -136,13 +128,47 @@ def test_before_a_query_an_index_tells_which_columns_it_could_judge(store: PackS
     assert facts(store, folder.parent) == []
 
 
+def reasons_of_plans(store: PackStore, *paths: str, **more: Any) -> list[str]:
+    found = facts_of_indexes(store.shelf, roots_of_tables(paths), [("a", "bigint")], **more)
+    return [remark.reason for each in found for remark in each.remarks]
+
+
+def test_an_index_of_an_enclosing_directory_is_not_told_for_the_tables_in_it(store: PackStore, folder: Path) -> None:
+    write_part(folder / "orders" / "day=1", "p.parquet", 0)
+    create_index(folder)
+    actions.delete(storage_of(folder))
+    for path in (f"file:{folder}", f"{folder}/", f"file:{folder}/p0.parquet"):
+        assert reasons_of_plans(store, path) == [INDEX_DELETED], path
+    for path in (f"file:{folder}/orders", f"file:{folder}/orders/day=1", f"file:{folder}/orders/day=1/p.parquet"):
+        assert reasons_of_plans(store, path) == [], path
+
+
+def test_an_index_of_an_enclosing_directory_in_a_location_for_many_tables_is_not_told_either(
+    store: PackStore, folder: Path, tmp_path: Path
+) -> None:
+    write_part(folder / "orders", "p.parquet", 0)
+    location = str(tmp_path / "store")
+    Index.create(None, str(folder), [Bloom("a")], name="t", location=location).delete()
+    assert reasons_of_plans(store, f"file:{folder}", location=location) == [INDEX_DELETED]
+    assert reasons_of_plans(store, f"file:{folder}/orders", location=location) == []
+
+
+def test_of_a_path_elsewhere_nobody_knows_whether_it_is_a_file(tmp_path: Path) -> None:
+    assert roots_of_tables(["far:/lake/t/k=1/p.parquet", "far:/lake/t"]) == [
+        "far:/lake/t/k=1/p.parquet",
+        "far:/lake/t",
+        "far:/lake",
+    ]
+    assert roots_of_tables([f"file:{tmp_path}"]) == [f"file:{tmp_path}"]
+
+
 def test_a_quick_refresh_leaves_a_remark(store: PackStore, folder: Path) -> None:
     create_index(folder)
     write_part(folder, "p2.parquet", 20)
     actions.refresh(storage_of(folder), "quick", list_directory(str(folder)), RUNNER)
     assert opened(folder).snapshot.drift == Drift(appended=1)
     (found,) = facts_of_indexes(store.shelf, [str(folder)], [("a", "bigint")])
-    assert found.reason == "" and "lacked 1 new and 0 changed files" in found.remark
+    assert found.is_usable and "lacked 1 new and 0 changed files" in found.remarks[0].text
 
 
 def test_an_index_that_can_not_be_used_has_a_reason(store: PackStore, folder: Path) -> None:

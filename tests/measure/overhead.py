@@ -22,6 +22,8 @@ import rtfilter
 from rtfilter.bridge import jvm
 
 PACKS, PACK_ROWS, FILES = 6400, 512, 16
+# Until then much of planning, Spark's own too, runs in code that the JVM has not compiled to its best.
+WARMUP = 150
 
 
 def write_tables(folder: Path) -> None:
@@ -47,13 +49,17 @@ def median_and_worst(values: list[float]) -> str:
     return f"median {statistics.median(values):6.2f} ms, 90th percentile {worst_tenth:6.2f} ms, {len(values)} runs"
 
 
+def planning_of(records: list[dict[str, Any]]) -> list[float]:
+    return [decision["ms"] for record in records for decision in record["decisions"]]
+
+
 def joins(spark: SparkSession, name: str, where: str, runs: int) -> None:
     sql = f"select count(*), sum(v) from fact join dim on k = id where {where}"
-    records = [record_of(spark, sql) for _ in range(runs + 10)][10:]
-    planning = [decision["ms"] for record in records for decision in record["decisions"]]
+    early, records = ([record_of(spark, sql) for _ in range(count)] for count in (WARMUP, runs))
     fills = [fill for record in records for fill in record["fills"]]
     print(f"{name}: {fills[0]['filters'][0]['keys']:,} keys, {len(fills) / len(records):g} fills a query")
-    print("  planning, snapshot to placeholders:", median_and_worst(planning))
+    print("  planning, snapshot to placeholders:", median_and_worst(planning_of(records)))
+    print(f"    of the {WARMUP} queries before:      ", median_and_worst(planning_of(early)))
     print("  fill, keys collected and answered: ", median_and_worst([fill["ms"] for fill in fills]))
     print("    of it reading the build side:    ", median_and_worst([fill["collect_ms"] for fill in fills]))
     print("    of it the round trip:            ", median_and_worst([fill["round_trip_ms"] for fill in fills]))

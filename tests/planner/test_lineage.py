@@ -185,6 +185,13 @@ class TestStops:
         beside = project(FACT, attr(1), alias(5, computed("rand()", "double"), deterministic=False))
         assert refused(fact_with(beside)).reason == "NOT_DETERMINISTIC"
 
+    def test_not_at_an_aggregate_that_depends_on_the_order_within_a_group(self) -> None:
+        assert placed_on(fact_with(changed(aggregate(FACT, [attr(1)]), deterministic=False))) == ("fact", 1)
+
+    def test_at_an_aggregate_that_puts_out_something_not_deterministic(self) -> None:
+        random = alias(9, computed("rand()", "double", deterministic=False))
+        assert refused(fact_with(aggregate(FACT, [attr(1)], [attr(1), random]))).reason == "NOT_DETERMINISTIC"
+
     def test_at_a_filter_that_is_not_deterministic(self) -> None:
         assert (
             refused(fact_with(where(FACT, computed("rand() < 0.5", "boolean", deterministic=False)))).reason == "NOT_DETERMINISTIC"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planner.answer import Placeholder
-from planner.observed import Observation
+from planner.observed import Observation, Recall
 from tests.planner.plans import (
     Raw,
     answer_to,
@@ -18,7 +21,9 @@ from tests.planner.plans import (
     computed,
     exchange,
     join,
+    only_candidate,
     other,
+    project,
     scan,
     stage,
     where,
@@ -31,9 +36,10 @@ def fact(**fields: Any) -> Raw:
     return scan("fact", column(1, "k"), column(2, "v"), **{"bytes": 100_000_000, "roots": [ROOTS["fact"]], **fields})
 
 
-def dim(name: str = "d_name", words: tuple[str, ...] = ("eq", "not_null"), text: str = "(d_name#12 = x)", **fields: Any) -> Raw:
+def dim(name: str = "d_name", words: tuple[str, ...] = ("eq", "not_null"), asks: str | None = "name = x", **fields: Any) -> Raw:
+    """A dimension with a condition; `asks` is what the bridge says of its literals."""
     table = scan("dim", column(11, "d_key"), column(12, name), **{"roots": [ROOTS["dim"]], "filters": list(words), **fields})
-    return where(table, computed(text, "boolean", [12]), words)
+    return {**where(table, computed("(d_name#12 = x)", "boolean", [12]), words), "literals": asks}
 
 
 def star(probe: Raw | None = None, build: Raw | None = None) -> Raw:
@@ -45,15 +51,66 @@ def only_placeholder(root: Raw, **settings: Any) -> Placeholder:
     return placeholder
 
 
-def past(root: Raw, losses: int, kept: float | None = 1.0) -> dict[str, Observation]:
-    traits = only_placeholder(root).traits
-    return {traits.key: Observation(traits.inputs, losses, kept)}
+def past(root: Raw, losses: int, kept: float | None = 1.0) -> Recall:
+    """What the one filter of a plan did, and nothing of any other."""
+    known = only_placeholder(root).traits
+    return lambda traits: Observation(losses, kept) if traits == known else None
+
+
+def gated(build: Raw) -> Raw:
+    """A fact large enough to wait for what a condition leaves of the dimension."""
+    sides = exchange(fact(bytes=10_000_000_000)), exchange(build)
+    return join(*sides, [attr(1, "k")], [attr(11, "d_key")], kind="sort_merge_join", build_side=None)
+
+
+WIDE, NARROW = dim(asks="day between 1 and 2000"), dim(asks="day between 1 and 3")
 
 
 class TestTraits:
-    def test_literals_and_expression_ids_are_no_part_of_them(self) -> None:
-        other = star(build=dim(text="(d_name#12 = y)"))
-        assert only_placeholder(star()).traits == only_placeholder(other).traits
+    def test_other_literals_are_the_same_key_with_other_literals(self) -> None:
+        first, second = only_placeholder(star()).traits, only_placeholder(star(build=dim(asks="name = y"))).traits
+        assert first.literals != second.literals
+        assert replace(first, literals="") == replace(second, literals="")
+
+    def test_expression_ids_are_no_part_of_them(self) -> None:
+        table = scan("dim", column(91, "d_key"), column(92, "d_name"), roots=[ROOTS["dim"]], filters=["eq", "not_null"])
+        build = where(table, computed("(d_name#92 = x)", "boolean", [92]), ["eq", "not_null"]) | {"literals": "name = x"}
+        probe = scan("fact", column(81, "k"), column(82, "v"), bytes=100_000_000, roots=[ROOTS["fact"]])
+        moved = join(probe, broadcast(build), [attr(81, "k")], [attr(91, "d_key")])
+        assert only_placeholder(moved).traits == only_placeholder(star()).traits
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            star(build=changed(dim(), children=[scan("dim", column(11, "d_key"), literals="day = 1")])),
+            star(fact(literals="v < 5")),
+            star(where(fact(), computed("(v#2 < 5)", "boolean", [2])) | {"literals": "v < 5"}),
+            star(build=project(dim(), attr(11, "d_key"), attr(12, "d_name")) | {"literals": "d_name + 5"}),
+        ],
+        ids=["build scan", "probe scan", "probe filter", "build projection"],
+    )
+    def test_literals_anywhere_below_the_build_side_and_on_the_probe_count(self, other: Raw) -> None:
+        assert only_placeholder(star()).traits.literals != only_placeholder(other).traits.literals
+
+    def test_literals_above_the_join_do_not_count(self) -> None:
+        above = where(star(), computed("(v#2 < 5)", "boolean", [2])) | {"literals": "v < 5"}
+        assert only_placeholder(above).traits == only_placeholder(star()).traits
+
+    @pytest.mark.parametrize("unknown", [star(build=dim(asks=None)), star(fact(literals=None))], ids=["build side", "probe"])
+    def test_what_cannot_be_told_makes_all_of_it_unknown(self, unknown: Raw) -> None:
+        assert only_placeholder(unknown).traits.literals is None
+
+    @given(st.permutations(["a = 1", "b = 2", "c = 3"]), st.integers(0, 2))
+    def test_neither_the_order_of_nodes_nor_a_repetition_changes_literals(self, said: list[str], repeated: int) -> None:
+        def build(texts: list[str]) -> Raw:
+            root = dim(asks=None)["children"][0]
+            for text in texts:
+                root = where(root) | {"literals": text}
+            return star(build=root)
+
+        plain = only_placeholder(build(["a = 1", "b = 2", "c = 3"])).traits.literals
+        assert only_placeholder(build([*said, said[repeated]])).traits.literals == plain
+        assert only_placeholder(build(said[1:])).traits.literals != plain
 
     @pytest.mark.parametrize(
         "other",
@@ -88,28 +145,51 @@ class TestTraits:
 
 class TestRefusals:
     def test_a_filter_that_lost_twice_is_not_tried(self) -> None:
-        (candidate,) = answer_to(star(), observed=past(star(), 2)).candidates
+        (candidate,) = answer_to(star(), recall=past(star(), 2)).candidates
         assert (candidate.reason, candidate.placeholder) == ("LOST_TWICE", None)
         assert "RTFILTER(always)" in candidate.detail
 
     def test_one_that_lost_once_is(self) -> None:
-        assert len(answer_to(star(), observed=past(star(), 1)).placeholders) == 1
+        assert len(answer_to(star(), recall=past(star(), 1)).placeholders) == 1
 
     def test_it_is_tried_again_when_its_inputs_have_changed(self) -> None:
         changed = star(fact(bytes=100_000_001))
-        assert len(answer_to(changed, observed=past(star(), 5)).placeholders) == 1
+        assert len(answer_to(changed, recall=past(star(), 5)).placeholders) == 1
+
+    def test_losses_of_a_wide_range_are_not_held_against_a_narrow_one(self) -> None:
+        recall = past(star(build=WIDE), 5)
+        assert only_candidate(star(build=WIDE), recall=recall).reason == "LOST_TWICE"
+        assert len(answer_to(star(build=NARROW), recall=recall).placeholders) == 1
 
     def test_always_tries_it_as_an_option_and_as_a_hint(self) -> None:
-        observed = past(star(), 5)
-        assert len(answer_to(star(), observed=observed, cost="always").placeholders) == 1
+        recall = past(star(), 5)
+        assert len(answer_to(star(), recall=recall, cost="always").placeholders) == 1
         hinted = star(fact(hints=[{"words": ["always"], "names": [], "known": []}]))
-        assert len(answer_to(hinted, observed=observed).placeholders) == 1
+        assert len(answer_to(hinted, recall=recall).placeholders) == 1
 
     def test_a_filter_of_several_columns_has_a_past_of_its_own(self) -> None:
         keys = [attr(1, "k"), attr(2, "v")], [attr(11, "d_key"), attr(12, "d_name")]
         plan = join(exchange(fact()), exchange(dim(bytes=1000)), *keys, kind="sort_merge_join", build_side=None)
         *_, both = answer_to(plan).placeholders
         assert len(both.columns) == 2
-        answer = answer_to(plan, observed={both.traits.key: Observation(both.traits.inputs, 2)})
+        answer = answer_to(plan, recall=lambda traits: Observation(2) if traits == both.traits else None)
         assert [len(placeholder.columns) for placeholder in answer.placeholders] == [1, 1]
         assert answer.candidates[-1].reason == "LOST_TWICE"
+
+
+class TestEstimates:
+    def test_what_was_let_through_with_the_same_literals_decides_on_the_wait(self) -> None:
+        recall = past(gated(WIDE), losses=0, kept=1.0)
+        assert only_candidate(gated(WIDE)).reason == "PLANNED"
+        assert only_candidate(gated(WIDE), recall=recall).reason == "WAIT_DOES_NOT_PAY"
+
+    def test_what_a_wide_range_let_through_keeps_no_narrow_one_from_its_gate(self) -> None:
+        recall = past(gated(WIDE), losses=1, kept=1.0)
+        (placeholder,) = answer_to(gated(NARROW), recall=recall).placeholders
+        assert placeholder.gate and placeholder.ahead == only_placeholder(gated(NARROW)).ahead
+
+    def test_what_a_narrow_range_let_through_makes_no_wide_one_wait(self) -> None:
+        wide = dim(words=("not_null",), asks="day > 0")
+        assert only_candidate(gated(wide), recall=past(gated(dim(words=("not_null",), asks="day > 9")), 0, 0.001)).reason == (
+            only_candidate(gated(wide)).reason
+        )

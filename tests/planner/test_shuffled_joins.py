@@ -9,11 +9,13 @@ import pytest
 
 from tests.planner.plans import (
     Raw,
+    aggregate,
     ahead_of,
     alias,
     answer_to,
     attr,
     broadcast,
+    changed,
     column,
     computed,
     exchange,
@@ -30,6 +32,7 @@ from tests.planner.plans import (
     sort,
     stage,
     where,
+    window,
 )
 
 
@@ -124,6 +127,8 @@ class TestSource:
             other("LocalLimit", SMALL),
             other("Sample", SMALL),
             other("TakeOrderedAndProject", SMALL),
+            window(SMALL, [attr(11)]),
+            changed(aggregate(SMALL, [attr(11)]), deterministic=False),
         ],
     )
     def test_a_shuffle_that_may_come_out_otherwise_when_it_is_repeated_builds_nothing(self, build: Raw) -> None:

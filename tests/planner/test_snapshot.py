@@ -117,6 +117,11 @@ def test_a_stage_that_has_not_finished_has_no_figures() -> None:
     assert isinstance(top, QueryStage) and not top.materialized and top.rows is None and top.bytes is None
 
 
+@pytest.mark.parametrize(("said", "read"), [({}, ""), ({"literals": None}, None), ({"literals": "x"}, "x")])
+def test_a_node_without_literals_asks_nothing_and_null_cannot_be_told(said: Raw, read: str | None) -> None:
+    assert plan_of(FACT | said).nodes[0].literals == read
+
+
 def _changed(number: int, **fields: Any) -> list[dict[str, Any]]:
     nodes = nodes_of(fact_with(FACT))
     nodes[number] = nodes[number] | fields
@@ -147,6 +152,7 @@ RUBBISH: list[tuple[str, Any, str]] = [
     ("no node at all", [], "at least one node"),
     ("a node that is no object", ["scan"], "not an object"),
     ("ids that do not count", _changed(1, id=7), "must count from 0"),
+    ("literals that are no text", _changed(1, literals=["v < 5"]), "it must be of type str"),
     ("an unknown kind", _changed(0, kind="magic"), "unknown kind 'magic'"),
     ("no operator name", _changed(1, op=None), "it must be of type str"),
     ("a child before its parent", _changed(2, children=[1]), "not a node after it"),

@@ -9,10 +9,11 @@ import pytest
 from planner.answer import FilterPlan
 from planner.decide_static import StaticFigures, decide_static
 from planner.errors import SnapshotError
+from planner.index_remarks import ScanIndex
 from planner.reasons import Refusal
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
-from planner.static import ScanIndex, could_reject, leaves_of, plan_statics, with_statics
+from planner.static import could_reject, leaves_of, plan_statics, with_statics
 from tests.planner.plans import Raw, column, nodes_of, scan
 
 USABLE = ScanIndex("i", frozenset({"a"}))
@@ -129,5 +130,5 @@ def test_an_index_that_was_not_asked_is_the_reason_only_if_nothing_is_rejected()
     refusal = Refusal("INDEX_STALE", "Index i is too stale.")
     stale = decide_static(StaticFigures("d1.s0", 0, 0, 0, 0, 0, refusals=(refusal,)))
     assert (stale["reason"], stale["detail"]) == ("INDEX_STALE", "Index i is too stale.")
-    other = decide_static(StaticFigures("d1.s0", 10, 7, 100, 70, 0, ("Remark.",), (refusal,)))
+    other = decide_static(StaticFigures("d1.s0", 10, 7, 100, 70, 0, (Refusal("INDEX_STALE", "Remark."),), (refusal,)))
     assert other["reason"] == "APPLIED" and "Remark." in str(other["detail"]) and "too stale" in str(other["detail"])

@@ -29,6 +29,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("rtfilter.feedback.enabled", "false")
         .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.local.dir", str(scratch / "local"))
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
         .config("spark.rtfilter.test", "kept")

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rtfilter.errors import IndexStorageError
+from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError
 from rtfilter.store.packindex.footer import parsed_footer, read_tail
 from rtfilter.store.packindex.snapshot import DataFile
 from rtfilter.store.packindex.storage import IndexFiles
@@ -69,12 +70,12 @@ class OpenedFile:
         """A row group as a table.
 
         Raises:
-            IndexStorageError: it is damaged.
+            IndexStorageError: it is damaged, or can't be read just now.
         """
         try:
             return self.parquet.read_row_group(group, use_threads=False)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise IndexStorageError(f"{self.name} of the index is damaged: {error}.") from error
+            raise _error_of(self.name, "is damaged", error) from error
 
     def read_all(self) -> Any:
         groups = [self.read(group) for group in range(len(self.ends))]
@@ -85,7 +86,7 @@ def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFi
     """Opens a file of an index.
 
     Raises:
-        IndexStorageError: it is missing, or not as the log and docs/index-format.md say.
+        IndexStorageError: it is missing, not as the log and docs/index-format.md say, or can't be opened just now.
     """
     path = storage.local_file(file.name)
     try:
@@ -107,8 +108,16 @@ def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFi
         if any(count < 0 for count in counts) or sum(counts) != file.rows:
             raise ValueError("its row groups do not add up")
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise IndexStorageError(f"{path} of the index can't be used: {error}.") from error
+        raise _error_of(path, "can't be used", error) from error
     return OpenedFile(file.name, parquet, np.cumsum(np.array(counts, dtype=np.int64)))
+
+
+def _error_of(path: str, what: str, error: Exception) -> IndexStorageError:
+    """What an error says of a file. Where the system did not give it, that says nothing of what is in it, and may pass."""
+    # Arrow's OSErrors of what is in a file have no number.
+    if isinstance(error, OSError) and error.errno is not None:
+        return IndexProblemError(INDEX_UNREACHABLE, f"can't read {path} of the index: {error.strerror}.")
+    return IndexStorageError(f"{path} of the index {what}: {error}.")
 
 
 def _plain(type_: Any) -> str:

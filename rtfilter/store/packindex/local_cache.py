@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.folders import cache_directory
+from rtfilter.store.index_use import INDEX_CACHE, IndexProblemError
 from rtfilter.store.packindex.storage import SCRATCH, checked_name, content_name
 
 DEFAULT_CACHE_BYTES = 2 << 30
@@ -43,14 +46,36 @@ class LocalCache:
         return path
 
     def scratch(self) -> str:
-        """A new path for a file that is to come in. Raises IndexStorageError."""
+        """A new, empty file that is to be filled. Raises IndexStorageError: none can be made here."""
+        path = os.path.join(self.directory, f"{SCRATCH}{uuid.uuid4().hex}")
         try:
             os.makedirs(self.directory, mode=0o700, exist_ok=True)
+            # Whoever fills it may be another process, whose error would not tell on which side it happened.
+            open(path, "xb").close()
         except OSError as error:
-            raise IndexStorageError(
-                f"the cache directory {self.directory} can't be made ({error.strerror}); set rtfilter.store.cacheDirectory."
-            ) from error
-        return os.path.join(self.directory, f"{SCRATCH}{uuid.uuid4().hex}")
+            raise self._unusable(f"can't be written ({error.strerror})") from error
+        return path
+
+    def check_room(self, needed_bytes: int) -> None:
+        """Raises IndexStorageError: the disk has not as much room as is needed."""
+        try:
+            os.makedirs(self.directory, mode=0o700, exist_ok=True)
+            free = shutil.disk_usage(self.directory).free
+        except OSError as error:
+            raise self._unusable(f"can't be used ({error.strerror})") from error
+        if free < needed_bytes:
+            raise self._unusable(f"has room for {free} bytes, where {needed_bytes} are needed")
+
+    def discard_damaged(self, names: Iterable[str]) -> None:
+        """Removes copies whose content is another than their name says."""
+        for name in names:
+            path = self._path(name)
+            try:
+                is_damaged = digest_name(path) != name
+            except OSError:
+                continue
+            if is_damaged:
+                discard(path)
 
     def admit(self, scratch: str, name: str) -> str:
         """Takes in a finished file; gives its path.
@@ -65,10 +90,15 @@ class LocalCache:
             os.replace(scratch, path)
             self._shrink()
         except OSError as error:
-            raise IndexStorageError(f"{path} can't be written: {error.strerror}; set rtfilter.store.cacheDirectory.") from error
+            raise self._unusable(f"can't be written ({error.strerror})") from error
         finally:
             discard(scratch)
         return path
+
+    def _unusable(self, why: str) -> IndexProblemError:
+        return IndexProblemError(
+            INDEX_CACHE, f"the cache directory {self.directory} {why}; set rtfilter.store.cacheDirectory to another."
+        )
 
     def _path(self, name: str) -> str:
         return os.path.join(self.directory, os.path.basename(checked_name(name)))

@@ -10,28 +10,20 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Collection, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from rtfilter.errors import IndexStorageError
+from rtfilter.store.index_use import INDEX_COMING, INDEX_DELETED, INDEX_UNFINISHED, IndexProblem, problem_of
 from rtfilter.store.packindex.datafiles import LoadedBatches
-from rtfilter.store.packindex.local_cache import LocalCache, discard
-from rtfilter.store.packindex.log import ACTIVE, LogView, read_log
-from rtfilter.store.packindex.reader import PackIndex
-from rtfilter.store.packindex.remote import (
-    Answer,
-    RemoteEntry,
-    Wish,
-    checked,
-    down_wish,
-    entries_of,
-    list_wish,
-    proper_folders,
-    text_wish,
-)
-from rtfilter.store.packindex.snapshot import DataFile, Snapshot
-from rtfilter.store.packindex.storage import LOG, checked_name, proper_names
+from rtfilter.store.packindex.local_cache import LocalCache
+from rtfilter.store.packindex.log import ACTIVE, LogView
+from rtfilter.store.packindex.mirrored import MirroredFiles, bring, end_of_log, files_in, needed_files
+from rtfilter.store.packindex.reader import PackIndex, table_root
+from rtfilter.store.packindex.remote import Answer, RemoteEntry, Wish, entries_of, list_wish, proper_folders
+from rtfilter.store.packindex.shelved import TRY_AGAIN_S, ShelvedIndex, problem_of_log, shelved_in
+from rtfilter.store.packindex.storage import LOG
+from rtfilter.store.packindex.told_once import ToldOnce
 
 # A place is not looked at more often than this.
 LOOK_AGAIN_S = 2.0
@@ -40,61 +32,40 @@ LOOK_LASTS_S = 300.0
 MOST_LOOKS = 32
 # Of a table in more directories than that, indexes are looked for in the first ones.
 MOST_PLACES_AT_ONCE = 16
-# Entries of a log that are read, from its end, in search of a stable one.
-MOST_ENTRIES_READ = 64
-FILES_AT_ONCE = 16
+
+UNSEEN = IndexProblem(INDEX_COMING, "which there are is found out while queries run; what is there is used by later ones")
+
+# States that somebody has wished for.
+_QUIET = (INDEX_DELETED, INDEX_UNFINISHED)
 
 _log = logging.getLogger(__name__)
 
 Look = Generator[list[Wish], Sequence[Answer], None]
 
 
-class EntryNeededError(LookupError):
-    """A log entry that is not here yet."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
-@dataclass(slots=True)
-class MirroredFiles:
-    """An index's files as they are here: the names and the read entries of its log, and its data files in the cache."""
-
-    place: str
-    log_names: tuple[str, ...]
-    cache: LocalCache
-    entries: dict[str, bytes] = field(default_factory=dict)
-
-    def names(self, folder: str) -> list[str]:
-        return list(self.log_names) if folder == LOG else []
-
-    def read(self, name: str) -> bytes:
-        if name not in self.entries:
-            raise EntryNeededError(name)
-        return self.entries[name]
-
-    def local_file(self, name: str) -> str:
-        found = self.cache.find(name)
-        if found is None:
-            raise IndexStorageError(f"{self.place}/{checked_name(name)} is not on this machine; it is fetched for the next query.")
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Mirrored:
-    """An index that queries can use, and the columns (lower case) whose sketches are here."""
+    """An index that queries can use, and the columns (lower case) whose sketches are here.
+
+    `opened_s`: when, monotonic. `is_checked`: it has problems, but its copies are what their names say.
+    """
 
     files: MirroredFiles
     index: PackIndex
     columns: frozenset[str]
+    opened_s: float
+    is_checked: bool = False
 
 
 @dataclass(slots=True)
 class _Place:
-    """What is known of a directory of indexes. Times are monotonic; `looked_s` None: not looked at to the end yet."""
+    """What is known of a directory of indexes. Times are monotonic; `looked_s` None: not looked at to the end yet.
+
+    `shelved` is what the latest look has found, `indexes` what is here of it, by directory.
+    """
 
     indexes: dict[str, _Mirrored] = field(default_factory=dict)
+    shelved: tuple[ShelvedIndex, ...] = ()
     columns: frozenset[str] = frozenset()
     looked_s: float | None = None
     begun_s: float | None = None
@@ -108,19 +79,15 @@ class Mirror:
         self._loaded = loaded
         self._places: dict[str, _Place] = {}
         self._looks: OrderedDict[str, tuple[Look, tuple[str, ...]]] = OrderedDict()
-        self.problems: dict[str, str] = {}
+        self._told = ToldOnce()
 
-    def indexes(self, place: str) -> list[PackIndex]:
-        """The active indexes of a place, as far as they are here."""
+    def shelved(self, place: str) -> tuple[ShelvedIndex, ...]:
+        """The indexes of a place by the latest look at it: those that are here, and what is the matter with them or others."""
         with self._lock:
             known = self._places.get(place)
-            return [] if known is None else [each.index for each in known.indexes.values()]
-
-    def is_coming(self, place: str) -> bool:
-        """Whether nothing is known of a place yet, but somebody looks at it."""
-        with self._lock:
-            known = self._places.get(place)
-            return known is not None and known.looked_s is None and known.begun_s is not None
+            if known is None or known.looked_s is None:
+                return (ShelvedIndex("", place, None, UNSEEN),)
+            return known.shelved
 
     def look(self, places: Iterable[str], columns: Iterable[str], cache: LocalCache) -> tuple[str | None, list[Wish]]:
         """Begins a look at places for the sketches of these columns: its token, and its first steps. None: there is no need."""
@@ -135,7 +102,10 @@ class Mirror:
             token = uuid.uuid4().hex
             self._looks[token] = (self._look_at_all(mine, wanted, cache), mine)
             while len(self._looks) > MOST_LOOKS:
-                self._looks.popitem(last=False)[1][0].close()
+                forgotten, its_places = self._looks.popitem(last=False)[1]
+                forgotten.close()
+                for place in its_places:
+                    self._places[place].begun_s = None
         return self.go_on(token, None)
 
     def go_on(self, token: str, answers: Sequence[Answer] | None) -> tuple[str | None, list[Wish]]:
@@ -166,12 +136,17 @@ class Mirror:
 
     def _look_at_all(self, places: Sequence[str], columns: frozenset[str], cache: LocalCache) -> Look:
         for place in places:
+            known, problem = self._places[place], None
             try:
                 yield from self._look_at(place, columns, cache)
-            except IndexStorageError as error:
-                self._tell(place, error)
-                with self._lock:
-                    self._places[place].looked_s = time.monotonic()
+            except Exception as error:  # whatever the bridge has answered: what was here before is still here
+                problem = problem_of(error)
+            self._log_once(place, problem)
+            with self._lock:
+                known.looked_s = time.monotonic()
+                if problem is not None:
+                    here = tuple(shelved_in(folder, each.index) for folder, each in known.indexes.items())
+                    known.shelved = (*here, ShelvedIndex("", place, None, problem))
 
     def _look_at(self, place: str, columns: frozenset[str], cache: LocalCache) -> Look:
         wish = list_wish(place)
@@ -184,87 +159,57 @@ class Mirror:
             before = dict(known.indexes)
             # What was asked for earlier stays wanted: queries alternate.
             columns |= known.columns
-        now = {}
+        found: dict[str, _Mirrored] = {}
+        shelved = []
         for folder, wish, listing in zip(folders, wishes, listings, strict=True):
-            try:
-                found = yield from self._mirrored(folder, entries_of(wish, listing), before.get(folder), columns, cache)
-            except IndexStorageError as error:
-                self._tell(folder, error)
-                # An older snapshot stays true of the files that it knows.
-                found = before.get(folder)
-            if found is not None:
-                now[folder] = found
+            mirrored, problem, root = yield from self._look_into(folder, wish, listing, before.get(folder), columns, cache)
+            self._log_once(folder, problem)
+            if mirrored is not None:
+                found[folder] = mirrored
+            if mirrored is not None or problem is not None:
+                shelved.append(shelved_in(folder, None if mirrored is None else mirrored.index, problem, root))
         with self._lock:
-            known.indexes, known.columns, known.looked_s = now, columns, time.monotonic()
+            known.indexes, known.shelved, known.columns = found, tuple(shelved), columns
+
+    def _look_into(
+        self, folder: str, wish: Wish, listing: Answer, before: _Mirrored | None, columns: frozenset[str], cache: LocalCache
+    ) -> Generator[list[Wish], Sequence[Answer], tuple[_Mirrored | None, IndexProblem | None, str | None]]:
+        """One index with all that queries on these columns need of it, what is the matter with it, and where its table is."""
+        root = None if before is None else before.index.root
+        try:
+            entries: list[RemoteEntry] = entries_of(wish, listing)
+            files = files_in(folder, entries, None if before is None else before.files, cache)
+            view = yield from end_of_log(files)
+            root = root if view.snapshot is None else table_root(folder, view.snapshot)
+            mirrored = yield from self._mirrored(files, view, before, columns)
+        except Exception as error:  # whatever is in its files: an older snapshot stays true of the files that it knows
+            return before, problem_of(error), root
+        return mirrored, problem_of_log(view), root
 
     def _mirrored(
-        self, folder: str, entries: Iterable[RemoteEntry], before: _Mirrored | None, columns: frozenset[str], cache: LocalCache
+        self, files: MirroredFiles, view: LogView, before: _Mirrored | None, columns: frozenset[str]
     ) -> Generator[list[Wish], Sequence[Answer], _Mirrored | None]:
-        """An index with all that queries on these columns need of it; None when there is none that readers may use."""
-        names = proper_names(LOG, (each.name for each in entries))
-        files = MirroredFiles(folder, tuple(names), cache)
-        if before is not None:
-            files.entries.update({name: content for name, content in before.files.entries.items() if name in names})
-        view = yield from _read(files)
+        """An active index with its data files; None for another one."""
         if view.state != ACTIVE or view.stable is None or view.snapshot is None:
             return None
         needed = needed_files(view.snapshot, columns)
-        brought = yield from _bring(files, needed)
-        is_known = before is not None and before.index.number == view.stable.number and before.columns == columns
-        if before is not None and is_known and not brought:
-            return before
-        files.entries = {f"{LOG}/{view.stable.number:020d}.json": files.read(f"{LOG}/{view.stable.number:020d}.json")}
-        return _Mirrored(files, PackIndex(files, view.snapshot, view.stable.number, self._loaded), columns)
+        number = view.stable.number
+        same = before if before is not None and before.index.number == number and before.columns == columns else None
+        problems = [] if same is None else list(same.index.problems.values())
+        # A copy may be damaged, or have been away for a while.
+        if same is not None and problems and not same.is_checked:
+            files.cache.discard_damaged(file.name for file in needed)
+        brought = yield from bring(files, needed)
+        now = time.monotonic()
+        is_coming = any(problem.reason == INDEX_COMING for problem in problems)
+        # An index keeps what it could not open as not there, though the copies are well: nothing but a new one tries again.
+        if same is None or brought or is_coming or (problems and now - same.opened_s >= TRY_AGAIN_S):
+            files.keep_only(number)
+            return _Mirrored(files, PackIndex(files, view.snapshot, number, self._loaded), columns, now)
+        return replace(same, is_checked=bool(problems))
 
-    def _tell(self, what: str, error: IndexStorageError) -> None:
-        if what not in self.problems:
-            _log.warning("index in %s: %s It is not used as it is now.", what, error)
-        self.problems[what] = str(error)
-
-
-def needed_files(snapshot: Snapshot, columns: Collection[str]) -> list[DataFile]:
-    """The data files that verdicts on these columns (lower case) look at."""
-    needed: dict[str, DataFile] = {}
-    for segment in snapshot.segments:
-        mine = [
-            file
-            for sketch, file in zip(snapshot.definition.sketches, segment.sketches, strict=True)
-            if sketch.column.lower() in columns
-        ]
-        if mine:
-            needed.update({file.name: file for file in (segment.files, segment.packs, *mine)})
-    return list(needed.values())
-
-
-def _read(files: MirroredFiles) -> Generator[list[Wish], Sequence[Answer], LogView]:
-    """The end of a log, whose entries come one by one until a stable one is found."""
-    for _ in range(MOST_ENTRIES_READ):
-        try:
-            return read_log(files)
-        except EntryNeededError as needed:
-            name, wish = needed.name, text_wish(f"{files.place}/{needed.name}")
-        answers = yield [wish]
-        files.entries[name] = str(checked(wish, answers[0])["text"]).encode()
-    raise IndexStorageError(f"none of the latest {MOST_ENTRIES_READ} entries of the log is a stable one; run cancel.")
-
-
-def _bring(files: MirroredFiles, needed: Sequence[DataFile]) -> Generator[list[Wish], Sequence[Answer], bool]:
-    """Copies the data files that are not here; gives whether there were any. Raises IndexStorageError."""
-    total = sum(file.bytes for file in needed)
-    if total > files.cache.limit_bytes:
-        raise IndexStorageError(
-            f"the sketches that a query needs have {total} bytes, rtfilter.store.cacheBytes is {files.cache.limit_bytes}; raise it."
-        )
-    missing = [file for file in needed if files.cache.find(file.name) is None]
-    for begin in range(0, len(missing), FILES_AT_ONCE):
-        part = [(file, files.cache.scratch()) for file in missing[begin : begin + FILES_AT_ONCE]]
-        wishes = [down_wish(f"{files.place}/{file.name}", scratch, file.bytes) for file, scratch in part]
-        try:
-            answers = yield wishes
-            for (file, scratch), wish, answer in zip(part, wishes, answers, strict=True):
-                checked(wish, answer)
-                files.cache.admit(scratch, file.name)
-        finally:
-            for _, scratch in part:
-                discard(scratch)
-    return bool(missing)
+    def _log_once(self, what: str, problem: IndexProblem | None) -> None:
+        if problem is None:
+            self._told.forget(what)
+        elif problem.reason not in _QUIET and self._told.is_news(what, problem.text):
+            _log.warning("index in %s: %s It is not used as it is now.", what, problem.text)

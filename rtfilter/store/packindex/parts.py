@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, cast
 
@@ -26,9 +27,9 @@ class PartsOfFile(io.RawIOBase):
         super().__init__()
         self._size, self._at = size_bytes, 0
 
+    @abstractmethod
     def bytes_at(self, at: int, count: int) -> bytes:
         """`count` bytes from byte `at` on."""
-        raise NotImplementedError
 
     def readable(self) -> bool:
         return True

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from rtfilter.errors import IndexStorageError
+from rtfilter.store.index_use import INDEX_COMING, IndexProblem, problem_of
 from rtfilter.store.packindex.catalog import Catalog, load_catalog
 from rtfilter.store.packindex.datafiles import LoadedBatches, SketchFile, open_sketch_file
 from rtfilter.store.packindex.log import ACTIVE, LogView, read_log
@@ -34,7 +35,7 @@ class PackIndex:
 
     def __init__(self, storage: IndexFiles, snapshot: Snapshot, number: int, loaded: LoadedBatches | None = None) -> None:
         self.storage, self.snapshot, self.number = storage, snapshot, number
-        self.problems: dict[str, str] = {}
+        self.problems: dict[str, IndexProblem] = {}
         self._loaded = LoadedBatches() if loaded is None else loaded
         self._catalog: Catalog | None = None
         self._files: dict[tuple[int, int], SketchFile | None] = {}
@@ -56,9 +57,11 @@ class PackIndex:
         return self._catalog
 
     def _tell(self, what: str, error: IndexStorageError) -> None:
+        problem = problem_of(error)
         if what not in self.problems:
-            _log.warning("index %s: %s Its packs are read.", self.snapshot.definition.name, error)
-        self.problems[what] = str(error)
+            level = logging.INFO if problem.reason == INDEX_COMING else logging.WARNING
+            _log.log(level, "index %s: %s Its packs are read.", self.snapshot.definition.name, error)
+        self.problems[what] = problem
 
     def column(self, name: str, spark_type: str, case_sensitive: bool) -> str | None:
         """The indexed column that a query means, None when there is none, or sketches made for another type."""

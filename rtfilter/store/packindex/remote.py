@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from rtfilter.errors import IndexStorageError
+from rtfilter.store.index_use import INDEX_CORRUPT, INDEX_UNREACHABLE, IndexProblemError
 from rtfilter.store.packindex.storage import LARGEST_LOG_ENTRY_BYTES
 
 MOST_INDEXES_IN_A_PLACE = 100
@@ -85,9 +85,9 @@ def checked(wish: Wish, answer: Answer) -> Answer:
         IndexStorageError: the step went wrong.
     """
     if answer.get("missing"):
-        raise IndexStorageError(f"can't {_VERBS[wish['op']]} {wish['path']}: it is not there.")
+        raise IndexProblemError(INDEX_CORRUPT, f"can't {_VERBS[wish['op']]} {wish['path']}: it is not there.")
     if "error" in answer:
-        raise IndexStorageError(f"can't {_VERBS[wish['op']]} {wish['path']}: {answer['error']}.")
+        raise IndexProblemError(INDEX_UNREACHABLE, f"can't {_VERBS[wish['op']]} {wish['path']}: {answer['error']}.")
     return answer
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_CORRUPT, INDEX_DELETED, INDEX_UNFINISHED, INDEX_VERSION
+from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError, problem_of
 from rtfilter.store.packindex.datafiles import LoadedBatches
-from rtfilter.store.packindex.log import ACTIVE, DELETED, OTHER_VERSION, UNREADABLE, LogView, read_log
+from rtfilter.store.packindex.log import ACTIVE, read_log
 from rtfilter.store.packindex.mirror import Mirror
-from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex
+from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex, table_root
 from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
+from rtfilter.store.packindex.shelved import TRY_AGAIN_S, ShelvedIndex, problem_of_log, shelved_in
 from rtfilter.store.packindex.storage import LOG, LocalStorage
+from rtfilter.store.packindex.told_once import ToldOnce
 from rtfilter.store.paths import absolute, is_remote, local_path
 
 MOST_OPEN = 64
@@ -29,33 +32,44 @@ def store_places(paths: Iterable[str], location: str) -> tuple[str, ...]:
     if location:
         return (absolute(location),)
     folders = {os.path.dirname(local_path(path) or path) for path in paths}
-    return tuple(sorted({os.path.join(_without_partitions(folder), STORE_FOLDER) for folder in folders}))
+    return tuple(sorted({os.path.join(without_partitions(folder), STORE_FOLDER) for folder in folders}))
 
 
 def index_folders(place: str) -> list[str]:
-    """The directories of indexes in a place that holds some; none when it is not there."""
+    """The directories of indexes in a place that holds some; none when it is not there.
+
+    Raises:
+        IndexStorageError: it can't be listed.
+    """
     try:
         with os.scandir(place) as entries:
             found = sorted(each.path for each in entries if each.is_dir(follow_symlinks=False) and not each.name.startswith("."))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise IndexProblemError(INDEX_UNREACHABLE, f"can't list {place}: {error.strerror}.") from error
     return found[:MOST_INDEXES_IN_A_PLACE]
 
 
-def _without_partitions(folder: str) -> str:
+def without_partitions(folder: str) -> str:
+    """The directory above all that are named like a partition."""
     while "=" in os.path.basename(folder):
         folder = os.path.dirname(folder)
     return folder
 
 
 @dataclass(frozen=True, slots=True)
-class ShelvedIndex:
-    """An index that is there: open, or with the reason (a code of index_use.py) and problem that keep it from being used."""
+class _Opened:
+    """What was found when the log's latest entry was `latest`; `at_s` is monotonic. None: there is no index."""
 
-    name: str
-    index: PackIndex | None
-    reason: str = ""
-    problem: str = ""
+    latest: str
+    found: ShelvedIndex | None
+    at_s: float
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there was something the matter, and that is a while ago."""
+        return self.found is not None and bool(self.found.problems) and time.monotonic() - self.at_s >= TRY_AGAIN_S
 
 
 class IndexShelf:
@@ -65,22 +79,24 @@ class IndexShelf:
         self._lock = threading.Lock()
         self._loaded = LoadedBatches()
         self.mirror = Mirror(self._loaded)
-        self._open: OrderedDict[str, tuple[str, ShelvedIndex | None]] = OrderedDict()
-        self.problems: dict[str, str] = {}
-
-    def indexes(self, places: Iterable[str]) -> list[PackIndex]:
-        """The active indexes in these places; one that can't be used is a problem and not an error."""
-        return [each.index for each in self.shelved(places) if each.index is not None]
+        self._open: OrderedDict[str, _Opened] = OrderedDict()
+        self._told = ToldOnce()
 
     def shelved(self, places: Iterable[str]) -> list[ShelvedIndex]:
-        """All indexes in these places, those that can't be used too."""
-        found: list[ShelvedIndex | None] = []
+        """All indexes in these places; of those that can't be used, and of a place that can't be listed, what is the matter."""
+        found: list[ShelvedIndex] = []
         for place in places:
-            if is_remote(place):
-                found += [ShelvedIndex(os.path.basename(index.storage.place), index) for index in self.mirror.indexes(place)]
-            else:
-                found += [self._shelved(folder) for folder in index_folders(place)]
-        return [each for each in found if each is not None]
+            found += self.mirror.shelved(place) if is_remote(place) else self._in_place(place)
+        return found
+
+    def _in_place(self, place: str) -> list[ShelvedIndex]:
+        try:
+            folders = index_folders(place)
+        except IndexStorageError as error:
+            self._log_once(place, error)
+            return [ShelvedIndex("", place, None, problem_of(error))]
+        self._told.forget(place)
+        return [found for folder in folders if (found := self._shelved(folder)) is not None]
 
     def _shelved(self, folder: str) -> ShelvedIndex | None:
         storage = LocalStorage(folder)
@@ -89,35 +105,32 @@ class IndexShelf:
             latest = names[-1] if names else ""
             with self._lock:
                 known = self._open.get(folder)
-                if known is not None and known[0] == latest:
+                if known is not None and known.latest == latest and not known.is_over:
                     self._open.move_to_end(folder)
-                    return known[1]
-            opened = self._reopened(storage, None if known is None or known[1] is None else known[1].index)
+                    return known.found
+            before = None if known is None or known.found is None or known.is_over else known.found.index
+            opened = self._opened(storage, before)
         except IndexStorageError as error:
-            if folder not in self.problems:
-                _log.warning("index in %s: %s It is not used.", folder, error)
-            self.problems[folder] = str(error)
-            return ShelvedIndex(os.path.basename(folder), None, INDEX_CORRUPT, str(error))
+            self._log_once(folder, error)
+            return shelved_in(folder, None, problem_of(error))
+        self._told.forget(folder)
         with self._lock:
-            self._open[folder] = (latest, opened)
+            self._open[folder] = _Opened(latest, opened, time.monotonic())
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
         return opened
 
-    def _reopened(self, storage: LocalStorage, known: PackIndex | None) -> ShelvedIndex | None:
+    def _opened(self, storage: LocalStorage, known: PackIndex | None) -> ShelvedIndex | None:
         """The index anew, or the known one while an action is under way and the snapshot the same; None: there is none."""
-        view, name = read_log(storage), os.path.basename(storage.place)
+        view = read_log(storage)
+        problem = problem_of_log(view)
         if view.state == ACTIVE and view.stable is not None and view.snapshot is not None:
             same = known is not None and view.stable.number == known.number
-            return ShelvedIndex(name, known if same else PackIndex(storage, view.snapshot, view.stable.number, self._loaded))
-        reason = _unusable(view)
-        return None if reason is None else ShelvedIndex(name, None, reason)
+            index = known if same else PackIndex(storage, view.snapshot, view.stable.number, self._loaded)
+            return shelved_in(storage.place, index, problem)
+        root = None if view.snapshot is None else table_root(storage.place, view.snapshot)
+        return None if problem is None else shelved_in(storage.place, None, problem, root)
 
-
-def _unusable(view: LogView) -> str | None:
-    """Why no reader may use an index; None for a directory in which there is none, or no more."""
-    if view.state == DELETED:
-        return INDEX_DELETED
-    if view.latest is None or view.latest.is_stable:
-        return None
-    return {UNREADABLE: INDEX_CORRUPT, OTHER_VERSION: INDEX_VERSION}.get(view.latest.state, INDEX_UNFINISHED)
+    def _log_once(self, folder: str, error: IndexStorageError) -> None:
+        if self._told.is_news(folder, str(error)):
+            _log.warning("index in %s: %s It is not used.", folder, error)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rtfilter.errors import IndexStorageError
+from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError
 
 LOG = "log"
 DATA = "data"
@@ -111,7 +112,7 @@ class LocalStorage:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            raise IndexStorageError(f"the index in {self._place} can't be listed: {error}.") from error
+            raise IndexProblemError(INDEX_UNREACHABLE, f"can't list {self._place}/{folder}: {error.strerror}.") from error
         return proper_names(folder, found)
 
     def sizes(self, folder: str) -> dict[str, int]:

@@ -64,7 +64,7 @@ def _conf(rng: Random, ansi: bool) -> tuple[tuple[str, str], ...]:
         (0.12, "spark.sql.files.maxPartitionBytes", "16384"),
         (0.4, "spark.sql.autoBroadcastJoinThreshold", "-1"),
         (0.3, "rtfilter.kinds", rng.choice(["range", "set", "bloom", "range,bloom"])),
-        (0.6, "rtfilter.cost", "always"),
+        (0.8, "rtfilter.cost", "always"),
         (0.12, "rtfilter.set.maxKeys", str(rng.choice([0, 1, 5]))),
     ]
     entries.update({key: value for share, key, value in rare if rng.random() < share})

@@ -83,8 +83,7 @@ def test_on_off_and_duckdb_agree(start: int, tally: Tally, free: queue.SimpleQue
         findings = [finding for found in pool.map(lambda each: run_set(free, each, tally), sets) for finding in found]
     tally.seconds += time.monotonic() - began
     print(f"\n{tally}" + "".join(f"\n{finding}" for finding in findings), flush=True)
-    if findings:
-        pytest.fail("\n\n".join(findings), pytrace=False)
+    assert not findings, "\n\n".join(findings)
 
 
 def test_the_queries_exercise_the_layer(tally: Tally) -> None:

@@ -11,13 +11,16 @@ import org.apache.hadoop.util.Progressable
 /** What goes wrong, and how slowly. Steps are open, read, create, rename, delete, list, status. */
 object Faults {
   @volatile var delayMs: Long = 0L
+  @volatile private var forbidden: Option[String] = None
   private val countdowns = new ConcurrentHashMap[String, AtomicInteger]
   private val counts = new ConcurrentHashMap[String, AtomicInteger]
 
   /** The n-th step of this kind from now on fails, once; a create that fails takes half of the bytes first. */
   def failAt(step: String, n: Int): Unit = countdowns.put(step, new AtomicInteger(n))
   def delay(ms: Long): Unit = delayMs = ms
-  def clear(): Unit = { delayMs = 0L; countdowns.clear(); counts.clear() }
+  /** Whatever has this in its path can't be opened, listed or looked at. */
+  def forbid(part: String): Unit = forbidden = Some(part)
+  def clear(): Unit = { delayMs = 0L; forbidden = None; countdowns.clear(); counts.clear() }
   def count(step: String): Int = Option(counts.get(step)).map(_.get).getOrElse(0)
 
   def met(step: String): Boolean = {
@@ -26,6 +29,10 @@ object Faults {
     Option(countdowns.get(step)).exists(_.decrementAndGet() == 0)
   }
   def meet(step: String): Unit = if (met(step)) throw new IOException(s"$step failed on purpose")
+  def meet(step: String, path: Path): Unit = {
+    if (forbidden.exists(path.toString.contains(_))) throw new IOException(s"$step of $path forbidden on purpose")
+    meet(step)
+  }
 }
 
 /** Local files under another scheme: slow, and failing when it is told to. */
@@ -34,7 +41,7 @@ class SlowFileSystem extends RawLocalFileSystem {
   override def getUri: URI = URI.create(s"$getScheme:///")
 
   override def open(f: Path, bufferSize: Int): FSDataInputStream = {
-    Faults.meet("open")
+    Faults.meet("open", f)
     new FSDataInputStream(new SlowInput(super.open(f, bufferSize)))
   }
   override def create(f: Path, overwrite: Boolean, bufferSize: Int, replication: Short, blockSize: Long,
@@ -45,8 +52,8 @@ class SlowFileSystem extends RawLocalFileSystem {
   }
   override def rename(src: Path, dst: Path): Boolean = { Faults.meet("rename"); super.rename(src, dst) }
   override def delete(p: Path, recursive: Boolean): Boolean = { Faults.meet("delete"); super.delete(p, recursive) }
-  override def listStatus(f: Path): Array[FileStatus] = { Faults.meet("list"); super.listStatus(f) }
-  override def getFileStatus(f: Path): FileStatus = { Faults.meet("status"); super.getFileStatus(f) }
+  override def listStatus(f: Path): Array[FileStatus] = { Faults.meet("list", f); super.listStatus(f) }
+  override def getFileStatus(f: Path): FileStatus = { Faults.meet("status", f); super.getFileStatus(f) }
 }
 
 object SlowFileSystem

@@ -13,8 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import rtfilter
-from rtfilter.bridge.jar import find_spark
-from rtfilter.bridge.java import find_java
+from rtfilter.bridge.jar import find_spark, scala_compiler
 
 SOURCE = Path(__file__).with_name("SlowFileSystem.scala")
 SCHEMES = {"slow": "SlowFileSystem", "plain": "PlainFileSystem", "cond": "ConditionalFileSystem"}
@@ -23,9 +22,7 @@ SCHEMES = {"slow": "SlowFileSystem", "plain": "PlainFileSystem", "cond": "Condit
 @pytest.fixture(scope="session")
 def file_system_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("classes")
-    jars = find_spark().home / "jars" / "*"
-    command = [str(find_java().launcher), "-cp", str(jars), "scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(folder)]
-    subprocess.run([*command, str(SOURCE)], check=True, timeout=240)
+    subprocess.run([*scala_compiler(find_spark()), "-d", str(folder), str(SOURCE)], check=True, timeout=240)
     return folder
 
 

@@ -19,6 +19,7 @@ from tests.spark.cases import fact_table
 # r is random: every pack's bounds span all keys.
 SPREAD = "select count(*), sum(v) from spread join dim on r = id where name = 'n1234'"
 CLUSTERED = "select count(*), sum(v) from spread join dim on k = id where name in ('n5', 'n2000')"
+CONDITION = "select count(*), sum(v) from spread where r = 1234"
 COPIED_WITHIN_S = 60.0
 
 
@@ -81,6 +82,14 @@ def test_an_index_in_a_store_of_its_own_is_used(spark: SparkSession, spread: Pat
 def test_an_index_here_serves_a_table_there(spark: SparkSession, spread: Path, tmp_path: Path) -> None:
     spark.conf.set("rtfilter.store.location", str(tmp_path / "store"))
     Index.create(spark, f"slow:{spread}", [Bloom("r")], name="i")
+    assert packs_read_in_the_end(spark, SPREAD, 40) < 40
+
+
+def test_an_index_there_serves_a_table_here(spark: SparkSession, spread: Path, tmp_path: Path) -> None:
+    spark.conf.set("rtfilter.store.location", f"slow:{tmp_path}/store")
+    assert Index.create(spark, str(spread), [Bloom("r")], name="i").place == f"slow:{tmp_path}/store/i"
+    spark.read.parquet(str(spread)).createOrReplaceTempView("spread")
+    assert packs_read_in_the_end(spark, CONDITION, 40) < 40
     assert packs_read_in_the_end(spark, SPREAD, 40) < 40
 
 
@@ -202,4 +211,52 @@ def test_a_slow_filesystem_makes_no_query_wait_for_its_index(spark: SparkSession
 def test_a_condition_of_the_query_itself_uses_an_index_there(spark: SparkSession, spread: Path) -> None:
     Index.create(spark, f"slow:{spread}", [Bloom("r")], name="i")
     reread(spark, spread)
-    assert packs_read_in_the_end(spark, "select count(*), sum(v) from spread where r = 1234", 40) < 40
+    assert packs_read_in_the_end(spark, CONDITION, 40) < 40
+
+
+def told(spark: SparkSession, sql: str) -> set[tuple[str, ...]]:
+    """What the report of a query says of indexes, with its join and with its own conditions."""
+    spark.conf.set("rtfilter.enabled", True)
+    spark.sql(sql).collect()
+    report = rtfilter.last_report(spark)
+    assert report is not None
+    return {entry.index_reasons for entry in report.filters}
+
+
+def told_in_the_end(spark: SparkSession, sql: str, code: str) -> bool:
+    until = time.monotonic() + COPIED_WITHIN_S
+    while told(spark, sql) != {(code,)}:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.3)
+    return True
+
+
+def test_an_index_out_of_reach_is_told_with_joins_and_conditions_until_it_is_within(
+    spark: SparkSession, spread: Path, faults: Any
+) -> None:
+    Index.create(spark, f"slow:{spread}", [Bloom("r")], name="i")
+    reread(spark, spread)
+    faults.forbid("_rtfilter")
+    # So that the query is planned before somebody has looked there.
+    faults.delay(50)
+    assert told(spark, CONDITION) == {("INDEX_COMING",)}
+    faults.delay(0)
+    for sql in (CONDITION, SPREAD):
+        assert told_in_the_end(spark, sql, "INDEX_UNREACHABLE")
+        for key in rtfilter.why_not(spark.sql(sql)).keys:
+            assert key.index_reasons == ("INDEX_UNREACHABLE",)
+            assert f"slow:{spread}/_rtfilter" in key.detail and "forbidden on purpose" in key.detail
+    faults.clear()
+    for sql in (SPREAD, CONDITION):
+        assert packs_read_in_the_end(spark, sql, 40) < 40
+        assert told(spark, sql) == {()} == {key.index_reasons for key in rtfilter.why_not(spark.sql(sql)).keys}
+
+
+def test_an_index_larger_than_the_cache_is_told_and_fetched_once_it_fits(spark: SparkSession, spread: Path) -> None:
+    Index.create(spark, f"slow:{spread}", [Bloom("r")], name="i")
+    reread(spark, spread)
+    spark.conf.set("rtfilter.store.cacheBytes", 1000)
+    assert told_in_the_end(spark, SPREAD, "INDEX_TOO_LARGE")
+    spark.conf.unset("rtfilter.store.cacheBytes")
+    assert packs_read_in_the_end(spark, SPREAD, 40) < 40 and told(spark, SPREAD) == {()}

@@ -95,3 +95,14 @@ def test_a_killed_host_is_started_again(application: Start) -> None:
     run(spark)
     time.sleep(1.5)  # the first back-off is one second
     assert narrowed(run(spark))
+
+
+def test_a_host_that_reads_nothing_any_more_holds_up_no_query(application: Start) -> None:
+    spark = application(sys.executable)
+    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
+    assert narrowed(run(spark))
+    stopped = jvm.host_pid(spark)
+    os.kill(stopped, signal.SIGSTOP)
+    spark.conf.set("rtfilter.planner.timeoutMs", "1500")
+    assert not narrowed(run(spark))
+    assert jvm.host_pid(spark) != stopped, "who is silent is taken for hung"

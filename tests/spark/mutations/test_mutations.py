@@ -41,7 +41,7 @@ def _cases_with(needs: tuple[str, ...]) -> Iterator[Case]:
 
 @pytest.fixture(scope="module")
 def harness(application: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
-    harness = Harness(application, tmp_path_factory.mktemp("cases"))
+    harness = Harness(application, tmp_path_factory.mktemp("cases"), always_off=False)
     yield harness
     harness.close()
 

@@ -1,13 +1,16 @@
-"""How many Spark jobs a query took: a build side that ran twice shows there."""
+"""What a query cost and left: how many Spark jobs (a build side that ran twice shows there), packs, rows, shuffle files."""
 
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.bridge import jvm
+
+SQL_OF_PACKS_AND_ROWS = "select /*+ merge(dim) */ k, v, name from fact join dim on k = id where grp = 3 and id < 900"
 
 _numbers = itertools.count()
 
@@ -25,6 +28,11 @@ def jobs_of(spark: SparkSession, sql: str, *, on: bool) -> tuple[list[tuple[Any,
     finally:
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", "")
         spark.conf.set("rtfilter.enabled", False)
+
+
+def shuffle_files(spark: SparkSession) -> set[Path]:
+    folder = Path(spark.sparkContext.getConf().get("spark.local.dir") or "")
+    return {path for path in folder.rglob("shuffle_*") if path.is_file()}
 
 
 def rows_dropped(frame: DataFrame) -> int:

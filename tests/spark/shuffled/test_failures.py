@@ -20,11 +20,21 @@ def reasons(spark: SparkSession) -> set[str]:
     return {entry.reason for entry in report.filters}
 
 
-def test_a_build_side_that_may_come_out_otherwise_fills_nothing(spark: SparkSession) -> None:
-    sql = "select count(*) >= 0 from fact join (select * from dim where rand() < 0.5 distribute by rand()) dim on k = id"
+@pytest.mark.parametrize(
+    "build",
+    [
+        "select * from dim where rand() < 0.5 distribute by rand()",
+        "select id from (select id from dim distribute by grp) limit 50",
+        "select id from (select id, row_number() over (partition by grp order by 1) as n from dim) where n < 4",
+        "select grp, first(id) as id from dim group by grp",
+    ],
+)
+def test_a_build_side_that_may_come_out_otherwise_fills_nothing(spark: SparkSession, build: str) -> None:
+    sql = f"select count(*) > 0 from fact join ({build}) dim on k = id"
     on, _, frame = jobs_of(spark, sql, on=True)
     assert on == [(True,)]
     assert packs_rejected(frame) == rows_dropped(frame) == 0
+    assert reasons(spark) == {"NOT_DETERMINISTIC"}
 
 
 def test_a_build_side_that_is_larger_than_thought_is_not_read(spark: SparkSession) -> None:
@@ -100,3 +110,18 @@ def test_a_stage_that_fails_under_a_filter_fails_the_query_and_nothing_after_it(
     on, _, frame = jobs_of(spark, rows, on=True)
     assert on == off
     assert packs_rejected(frame) > 0 or rows_dropped(frame) > 0
+
+
+def test_an_overflow_in_a_group_that_the_join_drops_is_still_an_error(spark: SparkSession) -> None:
+    def summed(value: str) -> str:
+        groups = f"(select k, sum({value}) s from fact group by k) f"
+        return f"select /*+ merge(dim) */ k, s from {groups} join dim on f.k = id where grp = 3 and id < 900"
+
+    for enabled in (False, True):
+        with pytest.raises(Exception, match="OVERFLOW"):
+            jobs_of(spark, summed("case when k = 4 then 9223372036854775807L else v end"), on=enabled)
+    # A sum of what is smaller can't overflow.
+    off, _, _ = jobs_of(spark, summed("r"), on=False)
+    on, _, frame = jobs_of(spark, summed("r"), on=True)
+    assert on == off
+    assert packs_rejected(frame) > 0

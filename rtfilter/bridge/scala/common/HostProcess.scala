@@ -1,13 +1,15 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import java.io.{BufferedInputStream, BufferedOutputStream, BufferedReader, DataInputStream, DataOutputStream, EOFException, InputStreamReader}
+import java.io.{BufferedInputStream, BufferedOutputStream, BufferedReader, DataInputStream, DataOutputStream, EOFException, IOException, InputStreamReader}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.{CompletableFuture, ConcurrentHashMap, LinkedBlockingQueue, TimeUnit, TimeoutException}
 import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.locks.ReentrantLock
 import org.apache.spark.internal.Logging
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 /** The planner can't be asked now; the query runs as Spark planned it. */
@@ -31,9 +33,15 @@ final class HostProcess(python: String) extends Logging {
   }
   private val pending = new ConcurrentHashMap[Long, CompletableFuture[Answer]]
   private val outbox = new LinkedBlockingQueue[(ObjectNode, Seq[Array[Byte]])]
+  private val out = new DataOutputStream(new BufferedOutputStream(process.getOutputStream, 1 << 16))
+  private val writing = new ReentrantLock
+  /** Bytes of each request that has no answer yet, whoever has given up waiting for it; a host that reads nothing holds all of them in its pipe. */
+  private val unanswered = new ConcurrentHashMap[Long, Integer]
   private val ids = new AtomicLong
   private val lastWords = mutable.Queue.empty[String]
   private val framesRead = new AtomicLong
+  /** What the pipe to the host holds, as the host says; a Linux user with many pipes gets small ones. Unknown means that nothing fits. */
+  @volatile var pipeBytes = 0
   @volatile private var failure: Option[String] = None
 
   private val logThread = daemon("rtfilter-host-log")(forwardLog())
@@ -53,16 +61,17 @@ final class HostProcess(python: String) extends Logging {
   def alive: Boolean = failure.isEmpty && process.isAlive
   def pid: Long = process.pid
 
-  /** Waits at most `timeoutMs`. A host that was silent all that time is taken for hung and is killed. */
+  /** Takes `message` over and waits at most `timeoutMs`. A host that was silent all that time is taken for hung and is killed. */
   def ask(message: ObjectNode, body: Seq[Array[Byte]], timeoutMs: Long): Answer = {
     val id = ids.incrementAndGet()
     val answer = new CompletableFuture[Answer]
     pending.put(id, answer)
     val before = framesRead.get
-    outbox.put((message.deepCopy().put("id", id), body))
-    failure.foreach(reason => answer.completeExceptionally(new HostUnavailable(reason)))
-    try answer.get(timeoutMs, TimeUnit.MILLISECONDS)
-    catch {
+    try {
+      send(message.put("id", id), body)
+      failure.foreach(reason => answer.completeExceptionally(new HostUnavailable(reason)))
+      answer.get(timeoutMs, TimeUnit.MILLISECONDS)
+    } catch {
       case _: TimeoutException =>
         if (framesRead.get == before) fail(s"no answer to '${message.get("op").asText}' within $timeoutMs ms (rtfilter.planner.timeoutMs)")
         throw new HostUnavailable(s"the planner host gave no answer to '${message.get("op").asText}' within $timeoutMs ms (rtfilter.planner.timeoutMs)")
@@ -88,17 +97,30 @@ final class HostProcess(python: String) extends Logging {
 
   private def lastWordsText: String = lastWords.synchronized { if (lastWords.isEmpty) "" else lastWords.mkString("; it said: ", " | ", "") }
 
-  private def writeFrames(): Unit = {
-    val out = new DataOutputStream(new BufferedOutputStream(process.getOutputStream, 1 << 16))
-    while (true) {
-      val (message, body) = outbox.take()
+  /** What surely fits into the pipe is written at once, for a switch of threads takes as long as planning; all else by a thread that may hang. */
+  private def send(message: ObjectNode, body: Seq[Array[Byte]]): Unit =
+    if (body.isEmpty && outbox.isEmpty && writing.tryLock()) try {
       val text = Json.mapper.writeValueAsBytes(message)
-      out.writeInt(text.length)
-      out.writeInt(body.map(_.length).sum)
-      out.write(text)
-      body.foreach(part => out.write(part))
-      out.flush()
-    }
+      if (unanswered.values.asScala.foldLeft(text.length + 8)(_ + _) <= pipeBytes / 4)
+        try write(message, text, body) catch { case e: IOException => fail(String.valueOf(e.getMessage)) }
+      else outbox.put((message, body))
+    } finally writing.unlock()
+    else outbox.put((message, body))
+
+  private def writeFrames(): Unit = while (true) {
+    val (message, body) = outbox.take()
+    writing.lock()
+    try write(message, Json.mapper.writeValueAsBytes(message), body) finally writing.unlock()
+  }
+
+  private def write(message: ObjectNode, text: Array[Byte], body: Seq[Array[Byte]]): Unit = {
+    val bodyLength = body.map(_.length).sum
+    unanswered.put(message.get("id").asLong, text.length + bodyLength + 8)
+    out.writeInt(text.length)
+    out.writeInt(bodyLength)
+    out.write(text)
+    body.foreach(part => out.write(part))
+    out.flush()
   }
 
   private def readFrames(): Unit = {
@@ -111,8 +133,9 @@ final class HostProcess(python: String) extends Logging {
       val body = new Array[Byte](bodyLength)
       in.readFully(text)
       in.readFully(body)
-      val json = Json.parse(new String(text, UTF_8))
+      val json = Json.parse(text)
       framesRead.incrementAndGet()
+      unanswered.remove(json.path("id").asLong)
       Option(pending.get(json.path("id").asLong)).foreach(_.complete(new Answer(json, body)))
     }
   }

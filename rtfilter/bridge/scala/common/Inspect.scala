@@ -1,6 +1,7 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -34,6 +35,9 @@ object Inspect extends AdaptiveSparkPlanHelper {
   def startHost(session: SparkSession): Unit = PlannerHost.of(session).startAhead(new LayerSession(session).python)
   def sessionId(session: SparkSession): String = SparkVersion.sessionId(session)
   def hostPid(session: SparkSession): Long = PlannerHost.of(session).pid
+
+  /** What broadcasts and cached tables take of this JVM's storage memory, in bytes. Checked on 4.3. */
+  def storageBytes: Long = SparkEnv.get.memoryManager.storageMemoryUsed
 
   /** True when the session was made with the extension. */
   def hasExtension(session: SparkSession): Boolean =

@@ -38,6 +38,8 @@ private[rtfilter] object Json {
 
   def parse(text: String): ObjectNode = mapper.readTree(text).asInstanceOf[ObjectNode]
 
+  def parse(text: Array[Byte]): ObjectNode = mapper.readTree(text).asInstanceOf[ObjectNode]
+
   def items(node: JsonNode, field: String): Seq[JsonNode] =
     Option(node.get(field)).map(_.elements().asScala.toSeq).getOrElse(Nil)
 }

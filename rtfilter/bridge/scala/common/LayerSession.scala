@@ -13,6 +13,8 @@ final class LayerSession(val session: SparkSession) extends Logging {
   /** Anything but "false" is the planner's to judge: it refuses what is no boolean. */
   def enabled: Boolean = !conf.getConfString("rtfilter.enabled", "false").equalsIgnoreCase("false")
 
+  def adaptive: Boolean = conf.adaptiveExecutionEnabled
+
   def verify: Boolean = conf.getConfString("rtfilter.verify", "false").equalsIgnoreCase("true")
 
   def storeLocation: String = conf.getConfString("rtfilter.store.location", "")
@@ -22,7 +24,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
   def ask(op: String, fields: Seq[(String, Any)], body: Seq[Array[Byte]] = Nil, timeoutMs: Option[Long] = None): Answer = {
     val own = options
     val host = PlannerHost.of(session)
-    val message = Json.obj(Seq("op" -> op, "conf" -> own, "spark" -> Map("adaptive" -> conf.adaptiveExecutionEnabled,
+    val message = Json.obj(Seq("op" -> op, "conf" -> own, "spark" -> Map("adaptive" -> adaptive,
       "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled,
       "cores" -> session.sparkContext.defaultParallelism, "version" -> session.sparkContext.version, "master" -> session.sparkContext.master)) ++ fields: _*)
     val answer = host.ask(python, timeoutMs.getOrElse(number("rtfilter.planner.timeoutMs", 2000L)), message, body)
@@ -37,7 +39,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   /** A whole number among the options; `otherwise` where neither the session nor the host knows one. */
   def number(option: String, otherwise: Long): Long =
-    options.get(option).orElse(PlannerHost.of(session).default(option)).flatMap(_.toLongOption).filter(_ > 0).getOrElse(otherwise)
+    Option(conf.getConfString(option, null)).orElse(PlannerHost.of(session).default(option)).flatMap(_.toLongOption).filter(_ > 0).getOrElse(otherwise)
 
   def executionId: Option[Long] = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).map(_.toLong)
 

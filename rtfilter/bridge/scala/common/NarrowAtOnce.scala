@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.{ColumnarRule, FileSourceScanExec, SparkPl
 import scala.util.Try
 
 /**
- * Third hook, for plans in which adaptive execution has no part (there is no exchange in them, or it is off): what the query itself
- * asks is known, so static filters are placed and filled at once.
+ * Third hook, for plans in which adaptive execution has no part because there is no exchange in them: what the query itself asks is
+ * known, so static filters are placed and filled at once. Where adaptive execution is off, plans are left as Spark made them.
  *
  * Checked on 4.3: columnar rules run once on such a plan, and on every stage of an adaptive one, whose scans have been seen before.
  */
@@ -19,7 +19,7 @@ class NarrowAtOnce(session: SparkSession) extends ColumnarRule {
 
   override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
     override def apply(plan: SparkPlan): SparkPlan =
-      if (layer.enabled && !NarrowAtOnce.isSeen(plan) && Try(StaticPredicates.concerns(layer, plan)).getOrElse(false)) fill(place(plan)) else plan
+      if (layer.enabled && layer.adaptive && !NarrowAtOnce.isSeen(plan) && Try(StaticPredicates.concerns(layer, plan)).getOrElse(false)) fill(place(plan)) else plan
   }
 }
 

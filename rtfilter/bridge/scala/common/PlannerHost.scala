@@ -66,6 +66,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
       val spoken = answer.json.path("protocol").asInt
       if (spoken != PlannerHost.Protocol) throw new HostUnavailable(s"the planner host speaks protocol $spoken, this jar ${PlannerHost.Protocol}: rebuild the jar")
       val defaults = answer.json.get("defaults")
+      host.pipeBytes = answer.json.path("pipe_bytes").asInt
       host.ready.complete(())
       optionDefaults = defaults.fieldNames().asScala.map(name => name -> defaults.get(name).asText).toMap
     } catch { case NonFatal(e) =>

@@ -56,7 +56,9 @@ object Snapshot {
     }
     walk(root)
     if (found.size < 2) Map.empty
-    else found.groupBy(_._2.canonicalized).values.filter(_.size > 1).toSeq.sortBy(_.head._1).zipWithIndex.flatMap { case (members, number) =>
+    // Bringing a plan to its canonical form costs as much as all the rest here, and what puts out other types is never equal.
+    else found.groupBy(_._2.output.map(_.dataType)).values.filter(_.size > 1)
+      .flatMap(_.groupBy(_._2.canonicalized).values).filter(_.size > 1).toSeq.sortBy(_.head._1).zipWithIndex.flatMap { case (members, number) =>
       members.map(_._1 -> number)
     }.toMap
   }
@@ -78,11 +80,13 @@ object Snapshot {
       case join: BroadcastNestedLoopJoinExec => add(joinFields("nested_loop_join", join, Some(join.buildSide), nullAware = false): _*)
       case join: CartesianProductExec => add(joinFields("nested_loop_join", join, None, nullAware = false): _*)
       case aggregate: BaseAggregateExec => add("kind" -> "aggregate", "grouping" -> aggregate.groupingExpressions.map(SnapshotExpression(_)),
-        "results" -> aggregate.resultExpressions.map(SnapshotExpression(_)))
-      case window: WindowExecBase => add("kind" -> "window", "partition" -> window.partitionSpec.map(SnapshotExpression(_)))
+        "results" -> aggregate.resultExpressions.map(SnapshotExpression(_)), "deterministic" -> aggregate.aggregateExpressions.forall(SnapshotExpression.inAnyOrder),
+        "may_raise" -> aggregate.aggregateExpressions.exists(SnapshotExpression.mayRaise))
+      case window: WindowExecBase => add("kind" -> "window", "partition" -> window.partitionSpec.map(SnapshotExpression(_)),
+        "may_raise" -> window.windowExpression.exists(SnapshotExpression.mayRaise))
       case limit: WindowGroupLimitExec => add("kind" -> "window", "partition" -> limit.partitionSpec.map(SnapshotExpression(_)))
       case _: UnionExec => add("kind" -> "union")
-      case _: GenerateExec => add("kind" -> "generate")
+      case generate: GenerateExec => add("kind" -> "generate", "may_raise" -> generate.generator.children.exists(SnapshotExpression.mayRaise))
       case expand: ExpandExec => add("kind" -> "expand", "columns" -> expand.output.zipWithIndex.map { case (column, i) =>
         val sources = expand.projections.map(_(i))
         Json.obj("id" -> column.exprId.id, "source" -> Option.when(sources.forall(_.semanticEquals(sources.head)))(SnapshotExpression(sources.head)))
@@ -96,6 +100,7 @@ object Snapshot {
           "materialized" -> stage.isMaterialized, "rows" -> statistics.flatMap(_.rowCount), "bytes" -> statistics.map(_.sizeInBytes), "same" -> same)
       case _ => add("kind" -> "other")
     }
+    Literals.addTo(json, plan)
     json
   }
 

@@ -2,8 +2,9 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
-import org.apache.spark.sql.types.{DateType, DoubleType, FloatType, IntegralType}
+import org.apache.spark.sql.types._
 
 /** An expression as the planner sees it: docs/protocol.md, "plan". */
 object SnapshotExpression {
@@ -74,6 +75,25 @@ object SnapshotExpression {
     case _ => false
   }
 
+  /** Whether an aggregate is the same in whatever order its rows come: shuffled rows come in another one when a stage runs again. */
+  def inAnyOrder(e: AggregateExpression): Boolean = e.aggregateFunction match {
+    case _: Count | _: Min | _: Max | _: HyperLogLogPlusPlus => true
+    // try_sum, and sums of long decimals, are null when a sum on the way is too large.
+    case sum: Sum => exact(sum.child.dataType) || sum.child.dataType == LongType && sum.evalContext.evalMode != EvalMode.TRY
+    case average: Average => exact(average.child.dataType)
+    case _ => false
+  }
+
+  private def exact(summed: DataType): Boolean = sumFits(summed) && summed != FloatType && summed != DoubleType
+
+  /** A sum has 10 digits more than its decimals, and 64 bits for whole numbers: 4 billion of the smaller ones fit. */
+  private def sumFits(summed: DataType): Boolean = summed match {
+    case DecimalType.Fixed(precision, _) => precision <= DecimalType.MAX_PRECISION - 10
+    case LongType => false
+    case _: NumericType => true
+    case _ => false
+  }
+
   private def divisor(e: BinaryArithmetic): Option[Double] = e.right match {
     case Literal(number: java.lang.Number, _) => Some(number.doubleValue)
     case _ => None
@@ -86,6 +106,11 @@ object SnapshotExpression {
     case _: GetStructField | _: GetArrayStructFields | _: CreateNamedStruct | _: Murmur3Hash | _: XxHash64 | _: BloomFilterMightContain => true
     case _: StartsWith | _: EndsWith | _: Contains | _: Like | _: Substring | _: Upper | _: Lower | _: StringTrim | _: Length | _: Concat => true
     case _: Year | _: Month | _: DayOfMonth | _: Quarter => true
+    case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last | _: Collect[_] | _: CentralMomentAgg => true
+    case sum: Sum => sum.evalContext.evalMode != EvalMode.ANSI || sumFits(sum.child.dataType)
+    case average: Average => average.evalMode != EvalMode.ANSI || average.child.dataType == LongType || sumFits(average.child.dataType)
+    case _: WindowExpression | _: WindowSpecDefinition | _: WindowFrame | _: SpecialFrameBoundary | _: SortOrder => true
+    case _: RankLike | _: RowNumberLike | _: FrameLessOffsetWindowFunction => true
     case item: GetArrayItem => !item.failOnError
     case decimal: CheckOverflow => decimal.nullOnOverflow
     case cast: Cast => cast.evalMode != EvalMode.ANSI || Cast.canUpCast(cast.child.dataType, cast.dataType)

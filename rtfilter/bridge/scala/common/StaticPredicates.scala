@@ -12,7 +12,6 @@ import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.types.{BooleanType, DataType, Decimal, DecimalType}
 import org.apache.spark.unsafe.types.UTF8String
 import scala.util.Try
-import scala.util.control.NonFatal
 
 /** What a query itself asks of a scan's columns (docs/protocol.md, "Static predicates"), for tables that may have an index. */
 object StaticPredicates {
@@ -21,8 +20,8 @@ object StaticPredicates {
   private val StoreFolder = "_rtfilter"
   private val LookAgainMs = 60000L
 
-  /** By place on another filesystem: whether it has a store, and when that was looked up. */
-  private val remote = new ConcurrentHashMap[Path, (Boolean, Long)]
+  /** By place on another filesystem: whether it has a store, None while nobody knows, and when that was looked up. */
+  private val remote = new ConcurrentHashMap[Path, (Option[Boolean], Long)]
 
   def concerns(layer: LayerSession, plan: SparkPlan): Boolean = plan.exists {
     case scan: FileSourceScanExec => concerns(layer, scan)
@@ -32,16 +31,15 @@ object StaticPredicates {
   /** Cheap enough for every scan of every query: a look at a local directory at most. */
   private def concerns(layer: LayerSession, scan: FileSourceScanExec): Boolean =
     !scan.isInstanceOf[NarrowedScan] && conditions(scan).nonEmpty &&
-      (layer.storeLocation.nonEmpty || places(scan).exists(hasStore(layer, _, scan))) && SparkVersion.readsPlainParquet(scan)
+      (layer.storeLocation.nonEmpty || places(scan).map(hasStore(layer, _, scan)).contains(true)) && SparkVersion.readsPlainParquet(scan)
 
-  /** Adds conditions and table roots to the snapshot's scans that an index may have something to say of. */
+  /** Adds conditions to the snapshot's scans that an index may have something to say of. */
   def addTo(layer: LayerSession, node: NumberedNode, nodes: Seq[ObjectNode]): Unit = node.plan match {
     case scan: FileSourceScanExec if concerns(layer, scan) =>
       val metadata = AttributeSet(scan.fileConstantMetadataColumns)
       val columns = AttributeSet(scan.output.filterNot(c => metadata.contains(c) || scan.relation.partitionSchema.fieldNames.contains(c.name)))
       Json.put(nodes(node.id), "static", conditions(scan).map(c => Json.obj("text" -> toPrettySQL(c).take(200), "test" -> test(c, columns))))
-      Json.put(nodes(node.id), "places", places(scan).map(_.toString))
-      if (!places(scan).forall(isLocal)) fetchAhead(layer, scan)
+      if (isElsewhere(layer, scan)) fetchAhead(layer, scan)
     case _: QueryStageExec =>
     case _ => node.children.foreach(addTo(layer, _, nodes))
   }
@@ -52,10 +50,17 @@ object StaticPredicates {
   private def places(scan: FileSourceScanExec): Seq[Path] =
     scan.relation.location.rootPaths.take(MostRoots).flatMap(root => Seq(root, root.getParent)).filter(_ != null).map(withoutPartitions).distinct
 
+  private def isRoot(place: Path, scan: FileSourceScanExec): Boolean = scan.relation.location.rootPaths.exists(withoutPartitions(_) == place)
+
   private def withoutPartitions(path: Path): Path =
     if (path.getName.contains("=") && path.getParent != null) withoutPartitions(path.getParent) else path
 
   private def isLocal(place: Path): Boolean = place.toUri.getScheme == null || place.toUri.getScheme == "file"
+
+  /** Whether there is something to fetch: an index, or the table of one. */
+  private def isElsewhere(layer: LayerSession, scan: FileSourceScanExec): Boolean =
+    if (layer.storeLocation.nonEmpty) (places(scan) ++ Try(new Path(layer.storeLocation)).toOption).exists(!isLocal(_))
+    else places(scan).exists(place => !isLocal(place) && known(place)._1.contains(true))
 
   /** Index and footers from another machine are there for the next query. */
   private def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit =
@@ -65,19 +70,21 @@ object StaticPredicates {
     if (isLocal(place)) new File(place.toUri.getPath, StoreFolder).isDirectory
     else {
       // A query does not wait for another machine: it is looked up meanwhile, for the next one.
-      val (known, at) = remote.getOrDefault(place, (false, 0L))
+      val (found, at) = known(place)
       if (System.currentTimeMillis() - at > LookAgainMs) {
-        remote.put(place, (known, System.currentTimeMillis()))
+        remote.put(place, (found, System.currentTimeMillis()))
         val conf = scan.relation.sparkSession.sessionState.newHadoopConfWithOptions(scan.relation.options)
-        PlannerHost.background.execute(() =>
-          try if (place.getFileSystem(conf).exists(new Path(place, StoreFolder))) {
-            remote.put(place, (true, System.currentTimeMillis()))
-            fetchAhead(layer, scan)
-          } else remote.put(place, (false, System.currentTimeMillis()))
-          catch { case NonFatal(_) => })
+        PlannerHost.background.execute { () =>
+          // Where that fails the host's own look says why; above a table one may have no rights, and needs none.
+          val there = Try(place.getFileSystem(conf).exists(new Path(place, StoreFolder))).getOrElse(isRoot(place, scan))
+          remote.put(place, (Some(there), System.currentTimeMillis()))
+          if (there) fetchAhead(layer, scan)
+        }
       }
-      known
+      found.getOrElse(true)
     }
+
+  private def known(place: Path): (Option[Boolean], Long) = remote.getOrDefault(place, (None, 0L))
 
   private def test(e: Expression, columns: AttributeSet): ObjectNode = {
     def joined(op: String, parts: Expression*) = Json.obj("op" -> op, "args" -> parts.map(test(_, columns)))

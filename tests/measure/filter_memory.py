@@ -2,8 +2,9 @@
 
 python tests/measure/filter_memory.py [keys]
 
-A thread collects garbage and reads what is left, again and again while a query runs, with the layer off and with it on. With
-`local[2]` tasks live in the driver's heap too, so what they hold of the filter is in the figure. Slow on purpose.
+A thread collects garbage and reads what is left, again and again while a query runs, with the layer off and with it on; between
+two collections the query has PAUSE times as long for itself as one of them took. With `local[2]` tasks live in the driver's heap
+too, so what they hold of the filter is in the figure.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +30,8 @@ MEGABYTE = 1 << 20
 # A probe side must be larger than its build side, or nothing waits; its packs are few, for they are not what is measured.
 PROBE_ROWS_PER_KEY = 2
 FAR_APART = 1009
+# Without it the query takes minutes where it takes seconds.
+PAUSE = 2.0
 # The kind that is asked for, the column, what becomes of it with many keys.
 KINDS = {
     "set of dense numbers (a bitmap)": ("set", "dense"),
@@ -63,8 +67,11 @@ def sampled(spark: SparkSession) -> Iterator[Peak]:
     peak, ended = Peak(), threading.Event()
 
     def watch() -> None:
-        while not ended.is_set():
+        took_s = 0.0
+        while not ended.wait(PAUSE * took_s):
+            began = time.monotonic()
             heap.gc()
+            took_s = time.monotonic() - began
             peak.bytes = max(peak.bytes, int(heap.totalMemory()) - int(heap.freeMemory()))
             peak.looks += 1
 

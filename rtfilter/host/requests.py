@@ -21,6 +21,7 @@ from rtfilter.host.input_pipe import widened_input_pipe_bytes
 from rtfilter.host.machines import machine_of
 from rtfilter.host.past import plan_with_past
 from rtfilter.host.statics import indexes_of_scans, indexes_of_targets
+from rtfilter.host.table_facts import with_table_facts
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, default_directory
@@ -102,7 +103,7 @@ class Requests:
             field_id_read=bool(spark.get("field_id_read", False)),
             machine=machine_of(spark),
         )
-        plan = parse_snapshot(frame.json["nodes"])
+        plan = with_table_facts(parse_snapshot(frame.json["nodes"]), self.packs.seen)
         indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options.store_location)
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
         if options.feedback_enabled:

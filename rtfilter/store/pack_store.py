@@ -25,6 +25,7 @@ from rtfilter.store.packindex.shelf import IndexShelf, store_places
 from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.packindex.trust import FileTrust
 from rtfilter.store.paths import below, is_remote, local_path
+from rtfilter.store.seen_tables import SeenTables
 from rtfilter.store.sketches.arrays import Bools, Int64s
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
@@ -63,6 +64,7 @@ class _Listed:
     """The files of one digest, the directories that their indexes may be in, and where their packs are in indexes used lately."""
 
     files: tuple[FileIdentity, ...]
+    total_bytes: int
     places: tuple[str, ...]
     located: dict[tuple[str, int], Located] = field(default_factory=dict)
 
@@ -83,6 +85,7 @@ class PackStore:
 
     def __init__(self, footers: FooterStore | None = None) -> None:
         self.footers = FooterStore() if footers is None else footers
+        self.seen = SeenTables()
         self.shelf = IndexShelf()
         self._trust = FileTrust()
         self._lock = threading.Lock()
@@ -94,7 +97,7 @@ class PackStore:
         files = tuple(FileIdentity(*each) for each in zip(paths, sizes, mtimes, strict=True))
         with self._lock:
             if digest not in self._lists:
-                self._lists[digest] = _Listed(files, store_places(paths, ""))
+                self._lists[digest] = _Listed(files, sum(sizes), store_places(paths, ""))
             self._lists.move_to_end(digest)
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
@@ -140,6 +143,9 @@ class PackStore:
                 self._lists.move_to_end(digest)
         if packs is None or listed is None:
             return None
+        if listed.files and not packs.files_unknown:
+            names = (each.column for each in filters)
+            self.seen.tell(listed.files, listed.total_bytes, packs.rows_total, zip(names, packs.value_spans, strict=True))
         deadline_s = time.monotonic() + index_s
         tree = None if predicate is None else parse_predicate(predicate)
         try:

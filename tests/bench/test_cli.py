@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -148,3 +150,9 @@ def test_build_jar_without_java_is_an_environment_problem(monkeypatch: pytest.Mo
 def test_explain_refuses_what_it_cannot_use_before_spark_starts(command: str, arguments: list[str], says: str) -> None:
     done = run(command, *arguments)
     assert done.exit_code == 2 and says in done.stderr
+
+
+def test_the_package_is_the_command_too() -> None:
+    ran = subprocess.run([sys.executable, "-m", "rtfilter", "--help"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("Usage: python -m rtfilter")
+    assert "bench" in ran.stdout

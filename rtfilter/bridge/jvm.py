@@ -99,10 +99,14 @@ def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:
 
 
 def bytes_read(spark: SparkSession, job_group: str) -> int:
-    """The input bytes of all stages of a job group, from Spark's status store once its listeners have caught up."""
+    """The input bytes of all stages of a job group, from Spark's status store once its listeners have caught up.
+
+    A stage that was skipped has no end time, and of more stages than `spark.ui.retainedStages` Spark forgets those first.
+    """
     context = spark.sparkContext._jsc.sc()
     context.listenerBus().waitUntilEmpty(LISTENER_WAIT_MS)
     tracker, store = spark.sparkContext.statusTracker(), context.statusStore()
     jobs = [job for number in tracker.getJobIdsForGroup(job_group) if (job := tracker.getJobInfo(number)) is not None]
     stages = {int(stage) for job in jobs for stage in job.stageIds}
-    return sum(int(store.lastStageAttempt(stage).inputBytes()) for stage in stages)
+    kept = [stage for stage in stages if tracker.getStageInfo(stage) is not None]
+    return sum(int(store.lastStageAttempt(stage).inputBytes()) for stage in kept)

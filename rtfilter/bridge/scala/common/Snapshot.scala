@@ -80,7 +80,7 @@ object Snapshot {
       case join: BroadcastNestedLoopJoinExec => add(joinFields("nested_loop_join", join, Some(join.buildSide), nullAware = false): _*)
       case join: CartesianProductExec => add(joinFields("nested_loop_join", join, None, nullAware = false): _*)
       case aggregate: BaseAggregateExec => add("kind" -> "aggregate", "grouping" -> aggregate.groupingExpressions.map(SnapshotExpression(_)),
-        "results" -> aggregate.resultExpressions.map(SnapshotExpression(_)), "deterministic" -> aggregate.aggregateExpressions.forall(SnapshotExpression.inAnyOrder),
+        "results" -> SnapshotExpression.results(aggregate), "deterministic" -> aggregate.aggregateExpressions.forall(SnapshotExpression.inAnyOrder),
         "may_raise" -> aggregate.aggregateExpressions.exists(SnapshotExpression.mayRaise))
       case window: WindowExecBase => add("kind" -> "window", "partition" -> window.partitionSpec.map(SnapshotExpression(_)),
         "may_raise" -> window.windowExpression.exists(SnapshotExpression.mayRaise))

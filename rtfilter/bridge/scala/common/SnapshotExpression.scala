@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.types._
 
 /** An expression as the planner sees it: docs/protocol.md, "plan". */
@@ -66,8 +67,23 @@ object SnapshotExpression {
   /** Whether evaluating it may fail on some input. What is not known to be safe counts as failing. */
   def mayRaise(e: Expression): Boolean = !safe(e) || e.children.exists(mayRaise)
 
+  /**
+   * What an aggregate puts out. Checked on 4.3: DecimalAggregates makes of the average of a short decimal that of its unscaled value,
+   * divides it, and casts it to a decimal that has room for every average; such a cast never fails.
+   */
+  def results(aggregate: BaseAggregateExec): Seq[ObjectNode] = {
+    val averages = aggregate.aggregateExpressions.flatMap(e => e.aggregateFunction match {
+      case Average(_: UnscaledValue, _) => Some(e.resultAttribute.exprId)
+      case _ => None
+    }).toSet
+    aggregate.resultExpressions.map(result => SnapshotExpression(result.transform {
+      case cast @ Cast(Divide(average: Attribute, _: Literal, _), _: DecimalType, _, _) if averages(average.exprId) => cast.copy(evalMode = EvalMode.LEGACY)
+    }))
+  }
+
   /** ANSI arithmetic fails on overflow, which doubles do not know, and on division by zero, which a literal can rule out. */
   private def neverFails(e: BinaryArithmetic): Boolean = (e.dataType, e) match {
+    case (_: DecimalType, _) => decimalFits(e)
     case (DoubleType | FloatType, _: Add | _: Subtract | _: Multiply) => true
     case (DoubleType | FloatType, _: Divide | _: Remainder | _: Pmod) => divisor(e).exists(_ != 0.0)
     case (_: IntegralType, _: Remainder | _: Pmod) => divisor(e).exists(_ != 0.0)
@@ -75,27 +91,55 @@ object SnapshotExpression {
     case _ => false
   }
 
+  /**
+   * Decimals of p and q digits, r and s of them after the point, have a result of as many digits as it needs unless these are more
+   * than 38; the formulas are those of Spark's documentation ("Decimal operations" of ANSI compliance).
+   */
+  private def decimalFits(e: BinaryArithmetic): Boolean = (e.left.dataType, e.right.dataType) match {
+    case (DecimalType.Fixed(p, r), DecimalType.Fixed(q, s)) =>
+      val digits = e match {
+        case _: Add | _: Subtract => math.max(r, s) + math.max(p - r, q - s) + 1
+        case _: Multiply => p + q + 1
+        case _: Divide if divisor(e).exists(_ != 0.0) => p - r + s + math.max(6, r + q + 1)
+        case _ => Int.MaxValue
+      }
+      digits <= DecimalType.MAX_PRECISION
+    case _ => false
+  }
+
   /** Whether an aggregate is the same in whatever order its rows come: shuffled rows come in another one when a stage runs again. */
   def inAnyOrder(e: AggregateExpression): Boolean = e.aggregateFunction match {
     case _: Count | _: Min | _: Max | _: HyperLogLogPlusPlus => true
     // try_sum, and sums of long decimals, are null when a sum on the way is too large.
-    case sum: Sum => exact(sum.child.dataType) || sum.child.dataType == LongType && sum.evalContext.evalMode != EvalMode.TRY
-    case average: Average => exact(average.child.dataType)
+    case sum: Sum => exact(sum.child) || sum.child.dataType == LongType && sum.evalContext.evalMode != EvalMode.TRY
+    // A double, which holds whole numbers of 15 digits, is what unscaled values are summed in.
+    case Average(UnscaledValue(decimal), _) => digits(decimal) <= 7
+    case average: Average => exact(average.child)
     case _ => false
   }
 
-  private def exact(summed: DataType): Boolean = sumFits(summed) && summed != FloatType && summed != DoubleType
+  private def exact(summed: Expression): Boolean = sumFits(summed) && summed.dataType != FloatType && summed.dataType != DoubleType
 
-  /** A sum has 10 digits more than its decimals, and 64 bits for whole numbers: 4 billion of the smaller ones fit. */
-  private def sumFits(summed: DataType): Boolean = summed match {
-    case DecimalType.Fixed(precision, _) => precision <= DecimalType.MAX_PRECISION - 10
-    case LongType => false
-    case _: NumericType => true
+  /**
+   * A sum has 10 digits more than its decimals, and 64 bits for whole numbers: 4 billion of the smaller ones fit. Checked on 4.3:
+   * DecimalAggregates sums decimals of up to 8 digits by their unscaled values.
+   */
+  private def sumFits(summed: Expression): Boolean = (summed, summed.dataType) match {
+    case (_, DecimalType.Fixed(precision, _)) => precision <= DecimalType.MAX_PRECISION - 10
+    case (UnscaledValue(decimal), _) => digits(decimal) <= 8
+    case (_, LongType) => false
+    case (_, _: NumericType) => true
     case _ => false
+  }
+
+  private def digits(decimal: Expression): Int = decimal.dataType match {
+    case DecimalType.Fixed(precision, _) => precision
+    case _ => Int.MaxValue
   }
 
   private def divisor(e: BinaryArithmetic): Option[Double] = e.right match {
     case Literal(number: java.lang.Number, _) => Some(number.doubleValue)
+    case Literal(number: Decimal, _) => Some(number.toDouble)
     case _ => None
   }
 
@@ -107,16 +151,18 @@ object SnapshotExpression {
     case _: StartsWith | _: EndsWith | _: Contains | _: Like | _: Substring | _: Upper | _: Lower | _: StringTrim | _: Length | _: Concat => true
     case _: Year | _: Month | _: DayOfMonth | _: Quarter => true
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last | _: Collect[_] | _: CentralMomentAgg => true
-    case sum: Sum => sum.evalContext.evalMode != EvalMode.ANSI || sumFits(sum.child.dataType)
-    case average: Average => average.evalMode != EvalMode.ANSI || average.child.dataType == LongType || sumFits(average.child.dataType)
+    case sum: Sum => sum.evalContext.evalMode != EvalMode.ANSI || sumFits(sum.child)
+    case average: Average => average.evalMode != EvalMode.ANSI || average.child.dataType == LongType || sumFits(average.child)
+    // Checked on 4.3: only DecimalAggregates makes a decimal of whole numbers, sums for which it has digits enough.
+    case _: UnscaledValue | _: MakeDecimal => true
     case _: WindowExpression | _: WindowSpecDefinition | _: WindowFrame | _: SpecialFrameBoundary | _: SortOrder => true
     case _: RankLike | _: RowNumberLike | _: FrameLessOffsetWindowFunction => true
     case item: GetArrayItem => !item.failOnError
     case decimal: CheckOverflow => decimal.nullOnOverflow
     case cast: Cast => cast.evalMode != EvalMode.ANSI || Cast.canUpCast(cast.child.dataType, cast.dataType)
     case arithmetic: BinaryArithmetic => arithmetic.evalMode != EvalMode.ANSI || neverFails(arithmetic)
-    case minus: UnaryMinus => !minus.failOnError
-    case abs: Abs => !abs.failOnError
+    case minus: UnaryMinus => !minus.failOnError || minus.dataType.isInstanceOf[FractionalType]
+    case abs: Abs => !abs.failOnError || abs.dataType.isInstanceOf[FractionalType]
     case _ => false
   }
 }

@@ -82,7 +82,7 @@ object SnapshotExpression {
   }
 
   /** ANSI arithmetic fails on overflow, which doubles do not know, and on division by zero, which a literal can rule out. */
-  private def neverFails(e: BinaryArithmetic): Boolean = (e.dataType, e) match {
+  private def neverFails(e: BinaryArithmetic): Boolean = (e.left.dataType, e) match {
     case (_: DecimalType, _) => decimalFits(e)
     case (DoubleType | FloatType, _: Add | _: Subtract | _: Multiply) => true
     case (DoubleType | FloatType, _: Divide | _: Remainder | _: Pmod) => divisor(e).exists(_ != 0.0)

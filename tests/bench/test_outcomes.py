@@ -81,7 +81,7 @@ def test_a_query_past_its_limit_is_interrupted_and_the_engine_still_works() -> N
     begin = time.monotonic()
     with pytest.raises(QueryTimeoutError, match=r"took longer than 0\.2 s in mode 'duckdb'"):
         engine.run(endless)
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 60
     assert engine.run(Query("short", "", "SELECT 3", ())).rows == [(3,)]
 
 

@@ -68,7 +68,7 @@ def test_a_cache_directory_that_hangs_does_not_hold_up_hello_and_what_is_in_it_i
         target=lambda: answers.append(requests.answer(Frame({"op": "hello", "protocol": PROTOCOL}))), daemon=True
     )
     asked.start()
-    asked.join(10)
+    asked.join(60)
     hung = not answers
     # The reader waits for its writer.
     threading.Thread(target=pipe.write_bytes, args=(learned.path.read_bytes(),), daemon=True).start()

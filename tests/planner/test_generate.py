@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -229,14 +230,24 @@ def chain(joins: int) -> Raw:
     return probe
 
 
-def test_a_large_plan_is_planned_in_a_few_hundredths_of_a_second() -> None:
-    nodes = nodes_of(chain(60))
-    assert len(nodes) == 302
-    best_s = 1.0
-    for _ in range(5):
-        started = time.perf_counter()
+def calls_to_plan(joins: int) -> int:
+    """Calls of functions that planning a star join takes; what a clock says depends on what else the machine does."""
+    nodes, calls = nodes_of(chain(joins)), 0
+
+    def count(_: FrameType, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
         answer = plan_filters(parse_snapshot(nodes), PlanSettings("d1"))
-        best_s = min(best_s, time.perf_counter() - started)
-    assert len(answer.placeholders) == 60
-    # Takes 0.03 to 0.06 s on a machine that others load as well; that must not fail the test.
-    assert best_s < 0.120
+    finally:
+        sys.setprofile(None)
+    assert len(nodes) == 5 * joins + 2 and len(answer.placeholders) == joins
+    return calls
+
+
+def test_a_large_plan_is_planned_in_few_steps() -> None:
+    """Every key is traced down the whole chain, so twice the joins are at most four times the work."""
+    large = calls_to_plan(60)
+    assert large < 450_000 and large < 4 * calls_to_plan(30)

@@ -48,7 +48,7 @@ def reason(spark: SparkSession, sql: str = SQL) -> str:
 def written_entry(folder: Path) -> dict[str, Any]:
     """What the file says of the one filter on a table; it is written some seconds after a query."""
     file = cache_directory() / "feedback.json"
-    until = time.monotonic() + 3 * WRITE_EVERY_S
+    until = time.monotonic() + 60 + WRITE_EVERY_S
     while time.monotonic() < until:
         entries = json.loads(file.read_text())["entries"] if file.exists() else []
         found = [each for each in entries if each["root"].endswith(str(folder))]

@@ -23,7 +23,7 @@ Start = Callable[[str], SparkSession]
 Interpreter = Callable[[str], str]
 
 
-def run(spark: SparkSession, seconds: float = 20) -> Scans:
+def run(spark: SparkSession, seconds: float = 60) -> Scans:
     """Runs the query, which must be right and in time; the metrics of its scans."""
     frame = spark.sql(SQL)
     began = time.monotonic()
@@ -84,7 +84,7 @@ def test_a_host_that_cannot_be_started(application: Start, python: str) -> None:
     began = time.monotonic()
     assert not narrowed(run(spark))
     assert not narrowed(run(spark))
-    assert time.monotonic() - began < 40
+    assert time.monotonic() - began < 120
 
 
 def test_a_killed_host_is_started_again(application: Start) -> None:

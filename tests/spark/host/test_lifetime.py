@@ -69,11 +69,11 @@ def test_the_host_ends_with_spark_stop(driver: subprocess.Popen[str]) -> None:
     driver.stdin.write("\n")
     driver.stdin.flush()
     assert driver.stdout.readline().strip() == "stopped"
-    assert gone_within(pid, 10)
+    assert gone_within(pid, 60)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
 def test_the_host_ends_when_the_driver_is_killed(driver: subprocess.Popen[str]) -> None:
     pid = host_of(driver)
     driver.kill()
-    assert gone_within(pid, 15)
+    assert gone_within(pid, 60)

@@ -75,12 +75,15 @@ class Estimates:
     plan: Plan
     _reductions: list[Reduction] = field(default_factory=list)
     _sizes: dict[int, Size | None] = field(default_factory=dict)
+    # Of subtrees without a reduced scan: the same whatever they are a part of.
+    _unreduced: dict[int, Size | None] = field(default_factory=dict)
 
     def reduce(self, reduction: Reduction) -> None:
         """From here on a scan counts as reduced, wherever the join that does it is not part of the estimate anyway."""
         self._reductions.append(reduction)
-        for above in [node for node in self._sizes if self.plan.is_below(reduction.scan, node)]:
-            del self._sizes[above]
+        for sizes in (self._sizes, self._unreduced):
+            for above in [node for node in sizes if self.plan.is_below(reduction.scan, node)]:
+                del sizes[above]
 
     def size_of(self, node: int) -> Size | None:
         """The size of what a node puts out."""
@@ -90,6 +93,14 @@ class Estimates:
 
     def _estimate(self, at: int, top: int) -> Size | None:
         """The size at a node, as part of an estimate of node `top`."""
+        if at in self._unreduced:
+            return self._unreduced[at]
+        size = self._compute(at, top)
+        if not any(self.plan.is_below(reduction.scan, at) for reduction in self._reductions):
+            self._unreduced[at] = size
+        return size
+
+    def _compute(self, at: int, top: int) -> Size | None:
         node = self.plan.nodes[at]
         if isinstance(node, Scan):
             return self._scan(node, top, node.filters)

@@ -12,7 +12,7 @@ from planner.expressions import Alias, Attribute, Expression, OtherExpression, S
 from planner.hints import directive_of
 from planner.nodes import Exchange, Join, Plan, Project, QueryStage, Scan
 from planner.propose import Proposal
-from planner.stages import is_started, unit_named
+from planner.stages import started_nodes, unit_named
 
 # What a filter is, in words that are equal for equal filters of equal subtrees.
 Form: TypeAlias = tuple[object, ...]
@@ -27,6 +27,7 @@ class _Places:
     forms: Mapping[int, Form]
     counts: Counter[tuple[int, Form]]
     members: Mapping[int, Sequence[int]]
+    started: frozenset[int]
 
 
 def not_on_every_copy(plan: Plan, proposals: Mapping[int, Proposal]) -> set[int]:
@@ -40,9 +41,10 @@ def not_on_every_copy(plan: Plan, proposals: Mapping[int, Proposal]) -> set[int]
         return set()
     forms = {number: form_of(plan, proposal) for number, proposal in proposals.items()}
     left = dict(proposals)
+    started = started_nodes(plan)
     while True:
         counts = Counter((proposal.scan, forms[number]) for number, proposal in left.items())
-        places = _Places(forms, counts, members)
+        places = _Places(forms, counts, members, started)
         lonely = {number for number, proposal in left.items() if not _is_everywhere(plan, places, number, proposal)}
         if not lonely:
             return set(proposals) - set(left)
@@ -67,7 +69,7 @@ def _is_everywhere(plan: Plan, places: _Places, number: int, proposal: Proposal)
         offset = proposal.scan - above.id
         for member in places.members[above.same]:
             # Of a copy that has started, or only repeats another, the rows are there already: nothing can be placed in it.
-            if is_started(plan, member) or places.counts[member + offset, places.forms[number]] != here:
+            if member in places.started or places.counts[member + offset, places.forms[number]] != here:
                 return False
     return True
 

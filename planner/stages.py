@@ -83,13 +83,18 @@ def may_change_when_recomputed(plan: Plan, source: int) -> PlanNode | None:
     )
 
 
-def is_started(plan: Plan, node: int) -> bool:
-    """Whether a node is, or is part of, a stage that has started, or only repeats another exchange."""
-    return any(_is_settled(each) for each in (plan.nodes[node], *plan.ancestors(node)))
-
-
-def _is_settled(node: PlanNode) -> bool:
-    return isinstance(node, QueryStage) or (isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE)
+def started_nodes(plan: Plan) -> frozenset[int]:
+    """The nodes that are, or are part of, a stage that has started, or only repeat another exchange."""
+    found: list[int] = []
+    at = 0
+    while at < len(plan.nodes):
+        node = plan.nodes[at]
+        if isinstance(node, QueryStage) or (isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE):
+            found += range(at, plan.ends[at])
+            at = plan.ends[at]
+        else:
+            at += 1
+    return frozenset(found)
 
 
 @dataclass(slots=True)

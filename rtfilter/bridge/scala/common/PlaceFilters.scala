@@ -4,6 +4,8 @@ import java.util.concurrent.atomic.AtomicLong
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import scala.util.control.NonFatal
 
@@ -19,16 +21,14 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
     if (!layer.enabled) plan
     else try {
       NarrowAtOnce.markSeen(plan)
-      if ((PlaceFilters.concerns(plan) || StaticPredicates.concerns(layer, plan)) && !plan.exists(_.isInstanceOf[Gate])) verifiedAndPlaced(plan) else plan
+      if ((PlaceFilters.concerns(plan) || StaticPredicates.concerns(layer, plan)) && PlaceFilters.isDue(plan) && !plan.exists(_.isInstanceOf[Gate])) {
+        if (Verification.wanted(layer, plan)) Verification.run(session, plan)
+        place(plan)
+      } else plan
     } catch {
       case mismatch: ResultMismatch => throw mismatch
       case NonFatal(e) => leaveAlone(plan, e)
     }
-
-  private def verifiedAndPlaced(plan: SparkPlan): SparkPlan = {
-    if (Verification.wanted(layer, plan)) Verification.run(session, plan)
-    place(plan)
-  }
 
   private def place(plan: SparkPlan): SparkPlan = {
     val started = System.nanoTime()
@@ -37,8 +37,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
     val nodes = Snapshot.nodes(root)
     StaticPredicates.addTo(layer, root, nodes)
     val answer = layer.ask("plan", Seq("decision" -> id, "static_only" -> staticOnly, "nodes" -> nodes)).json
-    if (!answer.path("candidates").isArray || !answer.path("placeholders").isArray)
-      throw new IllegalStateException("The planner's answer to a plan has no candidates.")
+    for (field <- Seq("candidates", "placeholders") if !answer.path(field).isArray) throw new IllegalStateException(s"The planner's answer to a plan has no $field.")
     Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
     val placements = Json.items(answer, "placeholders").map(Placement(_))
     val statics = Json.items(answer, "statics").map(StaticPlacement(_))
@@ -69,4 +68,16 @@ object PlaceFilters {
   /** Without a join and a scan that are still to run there is nothing to ask about. */
   def concerns(plan: SparkPlan): Boolean =
     plan.exists(_.isInstanceOf[BaseJoinExec]) && plan.exists(_.isInstanceOf[FileSourceScanExec])
+
+  /**
+   * Whether nothing has run yet, or a scan's stage starts with this plan. Where each one waits for another stage still, that stage's end brings a
+   * new plan, made without what would be placed in this one. Checked on 4.3: a stage starts once all stages below its exchange have ended.
+   */
+  def isDue(plan: SparkPlan): Boolean = {
+    def waits(node: SparkPlan): Boolean =
+      node match { case stage: QueryStageExec => !stage.isMaterialized; case other => other.isInstanceOf[Exchange] || other.children.exists(waits) }
+    def scans(node: SparkPlan): Boolean = node.isInstanceOf[FileSourceScanExec] || !node.isInstanceOf[Exchange] && node.children.exists(scans)
+    def starts(below: Seq[SparkPlan]): Boolean = below.exists(scans) && !below.exists(waits)
+    !plan.exists(_.isInstanceOf[QueryStageExec]) || starts(Seq(plan)) || plan.exists(node => node.isInstanceOf[Exchange] && starts(node.children))
+  }
 }

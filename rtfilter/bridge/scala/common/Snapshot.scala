@@ -55,9 +55,8 @@ object Snapshot {
       if (!node.plan.isInstanceOf[QueryStageExec]) node.children.foreach(walk)
     }
     walk(root)
-    if (found.size < 2) Map.empty
     // Bringing a plan to its canonical form costs as much as all the rest here, and what puts out other types is never equal.
-    else found.groupBy(_._2.output.map(_.dataType)).values.filter(_.size > 1)
+    found.groupBy(_._2.output.map(_.dataType)).values.filter(_.size > 1)
       .flatMap(_.groupBy(_._2.canonicalized).values).filter(_.size > 1).toSeq.sortBy(_.head._1).zipWithIndex.flatMap { case (members, number) =>
       members.map(_._1 -> number)
     }.toMap
@@ -108,9 +107,12 @@ object Snapshot {
     val relation = scan.relation
     val partitions = relation.partitionSchema.fieldNames.toSet
     // What ANALYZE TABLE has left. Checked on 4.3: a scan's logical link is its relation, or what was planned in one step with it.
-    val known = scan.logicalLink.flatMap(_.collectLeaves().collectFirst { case found: LogicalRelation => found.catalogTable.flatMap(_.stats) }.flatten)
+    val logical = scan.logicalLink.flatMap(_.collectLeaves().collectFirst { case found: LogicalRelation if found.relation eq relation => found })
+    val known = logical.flatMap(_.catalogTable).flatMap(_.stats)
+    // Adding up a table's files takes longer than all the rest here, and Spark has done it to choose its joins.
+    val bytes = logical.filter(_ => known.isEmpty).map(_.stats.sizeInBytes).getOrElse(BigInt(relation.sizeInBytes))
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
-      "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> relation.sizeInBytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
+      "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> bytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
       "roots" -> relation.location.rootPaths.take(100).map(_.toString), "hints" -> TableHint.of(scan),
       "columns" -> scan.output.map { column =>

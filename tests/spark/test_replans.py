@@ -1,0 +1,39 @@
+"""The planner is asked at the re-plans that start a scan, not at those after which every scan still waits."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from rtfilter.bridge import jvm
+from tests.spark.cases import OnOffDuckDB
+
+STAR = (
+    "select count(*), sum(v) from fact join dim a on k = a.id join dim b on fact.d = b.day join dim c on kl = c.idl "
+    "where a.name like 'n1%' and b.grp = 3 and c.grp < 40"
+)
+
+
+def asked(spark: SparkSession) -> list[str]:
+    """The names of the decisions of the last query."""
+    record = jvm.last_record(spark, [jvm.session_id(spark)])
+    assert record is not None
+    return [decision["decision"] for decision in record["decisions"]]
+
+
+def test_a_star_join_is_asked_about_at_first_and_when_its_scan_starts(spark: SparkSession, check: OnOffDuckDB) -> None:
+    checked = check(STAR, rejects=True)
+    # With three broadcasts there are up to three re-plans.
+    first, last = asked(spark)
+    (fact,) = [scan for scan in checked.scans if scan["table"] == "fact"]
+    assert fact["narrowed"] and {name.split(".")[0] for name in fact["placeholders"]} == {last} != {first}
+
+
+def test_scans_of_several_stages_all_get_theirs(spark: SparkSession, check: OnOffDuckDB) -> None:
+    """Two stars whose scans start at different re-plans, and a join of the two."""
+    spark.conf.set("rtfilter.cost", "always")
+    one = "select k, sum(v) s from fact join dim on k = id where name like 'n1%' group by k"
+    few = "select a.id from dim a join dim b on a.id = b.id where b.grp = 3"
+    two = f"select /*+ BROADCAST(ab) */ k, count(*) n from fact join ({few}) ab on k = id group by k"
+    checked = check(f"select x.k, s, n from ({one}) x join ({two}) y on x.k = y.k", rejects=True)
+    facts = [scan for scan in checked.scans if scan["table"] == "fact"]
+    assert len(facts) == 2 and all(scan["narrowed"] for scan in facts)

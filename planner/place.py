@@ -14,7 +14,7 @@ from planner.propose import Proposal, traits_of_proposal
 from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WOULD_WAIT_IN_A_CIRCLE, Refusal
 from planner.settings import PlanSettings
 from planner.shared import not_on_every_copy, place_in
-from planner.stages import Waits
+from planner.stages import Waits, open_numbers
 
 NOT_EVERYWHERE = Refusal(
     SHARED_EXCHANGE, "Its rows are computed once for several places of the query, and the filter is not right for all."
@@ -34,11 +34,14 @@ class _Forecasts:
     settings: PlanSettings
     by_join_and_scan: dict[tuple[int, int], Forecast] = field(default_factory=dict)
     _by_place: dict[object, Forecast] = field(default_factory=dict)
+    _numbers: tuple[int, ...] = ()
 
     def refuse(self, proposal: Proposal) -> Refusal | None:
         """Why a filter is not expected to pay."""
         plan = self.estimates.plan
-        place = place_in(plan, proposal.join), place_in(plan, proposal.scan)
+        if not self._numbers:
+            self._numbers = open_numbers(plan)
+        place = place_in(plan, self._numbers, proposal.join), place_in(plan, self._numbers, proposal.scan)
         if place not in self._by_place:
             observed = _observed_share(plan, self.settings, proposal)
             self._by_place[place] = forecast(self.estimates, self.settings.machine, proposal, observed)

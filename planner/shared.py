@@ -12,7 +12,7 @@ from planner.expressions import Alias, Attribute, Expression, OtherExpression, S
 from planner.hints import directive_of
 from planner.nodes import Exchange, Join, Plan, Project, QueryStage, Scan
 from planner.propose import Proposal
-from planner.stages import started_nodes, unit_named
+from planner.stages import open_numbers, started_nodes, unit_named
 
 # What a filter is, in words that are equal for equal filters of equal subtrees.
 Form: TypeAlias = tuple[object, ...]
@@ -22,12 +22,13 @@ _EXPRESSION_ID = re.compile(r"#\d+L?")
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """How often each form of a filter stands at each scan, and who shares what with whom."""
+    """How often each form of a filter stands at each scan, by its open number, and who shares what with whom."""
 
     forms: Mapping[int, Form]
     counts: Counter[tuple[int, Form]]
     members: Mapping[int, Sequence[int]]
     started: frozenset[int]
+    numbers: Sequence[int]
 
 
 def not_on_every_copy(plan: Plan, proposals: Mapping[int, Proposal]) -> set[int]:
@@ -41,10 +42,10 @@ def not_on_every_copy(plan: Plan, proposals: Mapping[int, Proposal]) -> set[int]
         return set()
     forms = {number: form_of(plan, proposal) for number, proposal in proposals.items()}
     left = dict(proposals)
-    started = started_nodes(plan)
+    started, numbers = started_nodes(plan), open_numbers(plan)
     while True:
-        counts = Counter((proposal.scan, forms[number]) for number, proposal in left.items())
-        places = _Places(forms, counts, members, started)
+        counts = Counter((numbers[proposal.scan], forms[number]) for number, proposal in left.items())
+        places = _Places(forms, counts, members, started, numbers)
         lonely = {number for number, proposal in left.items() if not _is_everywhere(plan, places, number, proposal)}
         if not lonely:
             return set(proposals) - set(left)
@@ -62,23 +63,24 @@ def _members(plan: Plan) -> dict[int, list[int]]:
 
 
 def _is_everywhere(plan: Plan, places: _Places, number: int, proposal: Proposal) -> bool:
-    here = places.counts[proposal.scan, places.forms[number]]
+    scan, form = places.numbers[proposal.scan], places.forms[number]
+    here = places.counts[scan, form]
     for above in plan.ancestors(proposal.scan):
         if not isinstance(above, Exchange) or above.same is None:
             continue
-        offset = proposal.scan - above.id
+        offset = scan - places.numbers[above.id]
         for member in places.members[above.same]:
             # Of a copy that has started, or only repeats another, the rows are there already: nothing can be placed in it.
-            if member in places.started or places.counts[member + offset, places.forms[number]] != here:
+            if member in places.started or places.counts[places.numbers[member] + offset, form] != here:
                 return False
     return True
 
 
-def place_in(plan: Plan, node: int) -> object:
-    """Where a node is: equal for equal nodes below exchanges that produce the same data."""
+def place_in(plan: Plan, numbers: Sequence[int], node: int) -> object:
+    """Where a node is: equal for equal nodes below exchanges that produce the same data. `numbers`: those of `open_numbers`."""
     for above in plan.ancestors(node):
         if isinstance(above, Exchange | QueryStage) and above.same is not None:
-            return above.same, node - above.id
+            return above.same, numbers[node] - numbers[above.id]
     return node
 
 

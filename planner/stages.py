@@ -89,12 +89,34 @@ def started_nodes(plan: Plan) -> frozenset[int]:
     at = 0
     while at < len(plan.nodes):
         node = plan.nodes[at]
-        if isinstance(node, QueryStage) or (isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE):
+        if _is_settled(node):
             found += range(at, plan.ends[at])
             at = plan.ends[at]
         else:
             at += 1
     return frozenset(found)
+
+
+def _is_settled(node: PlanNode) -> bool:
+    return isinstance(node, QueryStage) or (isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE)
+
+
+def open_numbers(plan: Plan) -> tuple[int, ...]:
+    """By node: how many of the nodes before it a stage that has started, or a repeated exchange, does not hide.
+
+    In subtrees that produce the same data equal nodes are equally far from the top by these numbers. By their own they need not be:
+    the stage of one may run what that of the other only repeats, which is one node more.
+    """
+    numbers: list[int] = []
+    open_nodes, hidden_until = 0, 0
+    for at, node in enumerate(plan.nodes):
+        numbers.append(open_nodes)
+        if at < hidden_until:
+            continue
+        open_nodes += 1
+        if _is_settled(node):
+            hidden_until = plan.ends[at]
+    return tuple(numbers)
 
 
 @dataclass(slots=True)

@@ -67,6 +67,17 @@ def test_two_uses_filtered_by_equal_sources_are_filtered_both() -> None:
     assert placed(union([1, 2, 3, 4], *uses)) == ["fact.k <- dim.d"] * 2
 
 
+def test_what_a_stage_shows_inside_does_not_make_two_uses_differ() -> None:
+    """The second stage repeats the first one's broadcast, which is one node more; both lie before the scans of fact."""
+
+    def use(n: int, ran: Raw) -> Raw:
+        build = changed(stage(ran, rows=3, bytes=100, same=2), broadcast=True, shuffle=False)
+        return shared(join(build, fact(10 * n), [attr(10 * n + 5)], [attr(10 * n)], build_side="left"))
+
+    uses = [use(1, broadcast(dim(15))), use(2, reused(broadcast(dim(15)), output=[25, 26]))]
+    assert placed(union([1, 2, 3, 4], *uses)) == ["fact.k <- dim.d"] * 2
+
+
 def test_two_uses_filtered_by_one_source_across_their_equality_are_filtered_both() -> None:
     both = join(sort(shared(fact(10))), sort(shared(fact(20))), [attr(10)], [attr(20)], **MORE)
     root = join(both, broadcast(dim(50)), [attr(10)], [attr(50)])

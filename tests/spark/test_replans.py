@@ -37,3 +37,11 @@ def test_scans_of_several_stages_all_get_theirs(spark: SparkSession, check: OnOf
     checked = check(f"select x.k, s, n from ({one}) x join ({two}) y on x.k = y.k", rejects=True)
     facts = [scan for scan in checked.scans if scan["table"] == "fact"]
     assert len(facts) == 2 and all(scan["narrowed"] for scan in facts)
+
+
+def test_a_query_that_is_used_twice_keeps_its_filters_and_runs_once(spark: SparkSession, check: OnOffDuckDB) -> None:
+    """The broadcast lies before the scan in the plan, and the second use repeats the first one's."""
+    used = "select k, count(*) n from dim join fact on id = k where name like 'n1%' group by k"
+    checked = check(f"with used as ({used}) select a.k, a.n, b.n from used a join used b on a.k = b.k + 1", rejects=True)
+    (fact,) = [scan for scan in checked.scans if scan["table"] == "fact"]
+    assert fact["narrowed"]

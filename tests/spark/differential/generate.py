@@ -30,6 +30,8 @@ JOIN_KINDS = {"inner": 58, "left semi": 16, "left": 9, "right": 4, "full": 2, "l
 STRATEGIES = {"broadcast": 40, "merge": 30, "shuffle_hash": 30}
 LEFT_COLUMNS_ONLY = ("left semi", "left anti")
 SHAPES = {"plain": 85, "grouped": 7, "numbered": 5, "limited": 4, "distinct": 5, "unioned": 8, "joined": 6}
+# What a CTE makes of its table: without an exchange of its own, and with one, which its uses may share.
+CTE_SHAPES = {"plain": 45, "grouped": 20, "distinct": 10, "joined": 25}
 SUBQUERIES = {"in": 4, "exists": 3, "scalar": 2, "not in": 1, "not exists": 2}
 
 
@@ -83,15 +85,8 @@ class _QueryMaker:
 
     def query(self) -> Query:
         ctes: tuple[Relation, ...] = ()
-        if self.rng.random() < 0.18:
-            large = self.rng.random() < 0.3
-            source = self.rng.choice(self.facts if large else self.others)
-            ctes = (Relation("c0", source, filters=self._filters(source, 0.9)),)
-            self.sources["c0"] = replace(self.sources[source], name="c0")
-            if large:
-                self.facts = ["c0"]
-            else:
-                self.others = ["c0", "c0", *self.others]
+        if self.rng.random() < 0.2:
+            ctes = (self._cte(),)
         if self.rng.random() < 0.15:
             items = self._items(["r0"], aggregate=self.rng.random() < 0.6)
             first = self._block(1)
@@ -100,6 +95,21 @@ class _QueryMaker:
                 ctes,
             )
         return Query((self._block(self.rng.choices([1, 2, 3, 4], [42, 32, 18, 8])[0]),), ctes)
+
+    def _cte(self) -> Relation:
+        """One that blocks draw from now on: in place of the fact tables, or beside the others and mostly more than once."""
+        rng = self.rng
+        large = rng.random() < 0.4
+        source = rng.choice(self.facts if large else self.others)
+        shape = rng.choices(list(CTE_SHAPES), list(CTE_SHAPES.values()))[0]
+        second = rng.choice(self.others) if shape == "joined" else ""
+        cte = Relation("c0", source, shape, self._filters(source, 0.9), rng.choice(["a", "a", "b", "d"]), second)
+        self.sources["c0"] = replace(self.sources[source], name="c0")
+        if large:
+            self.facts = ["c0"]
+        if not large or rng.random() < 0.4:
+            self.others = ["c0", "c0", *self.others]
+        return cte
 
     def _block(self, joins: int) -> Block:
         rng = self.rng
@@ -207,6 +217,8 @@ class _QueryMaker:
                 return ["wide", "narrow", "not null", *moved, *moved]
             moved = ["plus", "negated", "tried", *(() if self.ansi else ("wrapped", "wrapped", "wrapped"))]
             return ["wide", "narrow", "not null", "as decimal", "as decimal", "as double", *moved, *moved, *moved]
+        if all(type_.startswith("decimal") for type_ in types):
+            return ["decimal plus", "decimal plus", "decimal negated", "as double"]
         return list(FORMS_OF_TYPE.get(min(types), ("as double",))) if len(types) == 1 else ["as double"]
 
     def _subquery(self, alias: str, relations: dict[str, Relation]) -> Subquery:

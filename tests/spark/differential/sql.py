@@ -34,6 +34,8 @@ FORMS = {
     "wrapped": "(cast({} as int) + 7)",
     "wrapped long": "(-7 - cast({} as bigint))",
     "next week": "date_add({}, 7)",
+    "decimal plus": "({} + 1)",
+    "decimal negated": "(0 - {})",
 }
 _INT, _LONG = 2**31, 2**63
 DUCKDB_FORMS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.spark.differential import cases as cases_module
-from tests.spark.differential.cases import Case
-from tests.spark.differential.generate import JOIN_KINDS, QUERIES_PER_SET, STRATEGIES, generate
+from tests.spark.differential.cases import Case, Key
+from tests.spark.differential.generate import CTE_SHAPES, JOIN_KINDS, QUERIES_PER_SET, STRATEGIES, generate
 from tests.spark.differential.sql import DUCKDB, FORMS, NOT_ANSI, SPARK, render
 
 # Two of each set: many tables, and more queries.
@@ -76,15 +76,30 @@ def test_every_join_strategy_form_and_setting_occurs(cases: list[Case]) -> None:
     assert any(len(join.keys) > 1 for join in joins)
 
 
+@pytest.mark.parametrize("shape", CTE_SHAPES)
+def test_a_cte_of_each_shape_is_used_more_than_once(shape: str, cases: list[Case]) -> None:
+    used = [case for case in cases if any(cte.shape == shape for cte in case.query.ctes)]
+    assert any(list(case.query.sources()).count("c0") > 1 for case in used)
+
+
+def test_decimals_are_added_to_on_both_sides_of_a_join(cases: list[Case]) -> None:
+    forms = [(key.left_form, key.right_form) for case in cases for key in _keys(case)]
+    assert ("decimal plus", "decimal plus") in forms
+    assert any("decimal negated" in pair for pair in forms)
+
+
 def test_sums_wrap_round_only_where_none_raises(cases: list[Case]) -> None:
     wrapped = [case for case in cases if any(form in _forms(case) for form in NOT_ANSI)]
     assert wrapped
     assert all(dict(case.conf)["spark.sql.ansi.enabled"] == "false" for case in wrapped)
 
 
+def _keys(case: Case) -> list[Key]:
+    return [key for block in case.query.blocks for join in block.joins for key in join.keys]
+
+
 def _forms(case: Case) -> set[str]:
-    keys = [key for block in case.query.blocks for join in block.joins for key in join.keys]
-    return {form for key in keys for form in (key.left_form, key.right_form)}
+    return {form for key in _keys(case) for form in (key.left_form, key.right_form)}
 
 
 @pytest.mark.parametrize("pair", [("bigint", "int"), ("int", "smallint"), ("tinyint", "int"), ("double", "float")])

@@ -28,6 +28,8 @@ LAYOUT_SHARE = 0.1
 IDLE_SHARE = 0.15
 # A wait must be expected to bring in this many times what it costs: the gain is a guess, the wait is certain.
 WAIT_MARGIN = 2.0
+# Testing a row must be expected to save this many times what the test takes: which rows lack a partner is a guess, the test is not.
+ROW_TEST_MARGIN = 1.5
 # What may be lost on a fill that only might pay: less than what a user can see.
 STAKE_MS = 10.0
 # Bytes that a key takes in what is sent to the executors.
@@ -161,6 +163,11 @@ def row_test_gain_ns(machine: Machine, work: RowWork, kind: str, share: float) -
     """Testing one row of those that reach the test, when `share` of them have a partner; below 0 where the test costs more."""
     ahead_ns = ahead_row_ns(work, machine.constants) / max(work.tested, 1e-9)
     return (1.0 - share_let_through(kind, share)) * ahead_ns - test_row_ns(kind, machine.constants)
+
+
+def row_test_pays(machine: Machine, work: RowWork, kind: str, share: float) -> bool:
+    """Whether rows should be tested of which `share` have a partner."""
+    return row_test_gain_ns(machine, work, kind, share) > (ROW_TEST_MARGIN - 1.0) * test_row_ns(kind, machine.constants)
 
 
 def rows_gain_ms(machine: Machine, work: RowWork, kind: str, share: float, rows: float) -> float:

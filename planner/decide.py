@@ -11,6 +11,7 @@ from planner.cost import (
     packs_gain_ms,
     round_trip_ms,
     row_test_gain_ns,
+    row_test_pays,
     rows_gain_ms,
     share_let_through,
     ship_ms,
@@ -176,12 +177,13 @@ def _decide(figures: FilterFigures, left: _Left, settings: DecideSettings) -> Fi
 class _Gains:
     """Of one filter, in ms: what its packs and its row test save, what sending it costs, and what filling it has cost already.
 
-    `row_ns` is what testing one row saves, also where no number of rows is known.
+    `row_ns` is what testing one row saves, also where no number of rows is known, and `row_pays` whether that is enough.
     """
 
     packs_ms: float
     rows_ms: float
     row_ns: float
+    row_pays: bool
     ship_ms: float
     fill_ms: float
 
@@ -197,6 +199,7 @@ def _gains(figures: FilterFigures, left: _Left, machine: Machine) -> _Gains:
         packs_ms=left.scanned * packs_gain_ms(machine, work, figures.rows_rejected, figures.packs_rejected, figures.files_rejected),
         rows_ms=rows_gain_ms(machine, work, figures.kind, share_in_kept, rows_in_kept_packs),
         row_ns=row_test_gain_ns(machine, work, figures.kind, share_in_kept),
+        row_pays=row_test_pays(machine, work, figures.kind, share_in_kept),
         ship_ms=ship_ms(machine, figures.kind, figures.keys),
         fill_ms=work.wait_ms + round_trip_ms(machine, figures.packs_total),
     )
@@ -241,10 +244,10 @@ def _judge_rows(figures: FilterFigures, gains: _Gains, settings: DecideSettings)
     if 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown:
         return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: in every pack that is kept all of them pass.")
     passed = share_let_through(figures.kind, share_passed(figures))
-    if gains.row_ns <= 0.0:
+    if not gains.row_pays:
         return Refusal(
             PASSES_MOST_ROWS,
-            f"Rows are not tested one by one: about {passed:.0%} of them would pass, and a test would cost more than it saves.",
+            f"Rows are not tested one by one: about {passed:.0%} of them would pass, and a test would hardly save what it costs.",
         )
     return Refusal(
         ROWS_TESTED,

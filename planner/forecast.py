@@ -15,6 +15,7 @@ from planner.cost import (
     idle_ms,
     packs_gain_ms,
     round_trip_ms,
+    row_test_pays,
     rows_gain_ms,
     scan_row_ns,
     semi_join_share,
@@ -74,10 +75,9 @@ def forecast(estimates: Estimates, machine: Machine, proposal: Proposal, observe
     # What earlier filters have left, as rows of the scan: what they drop, this one gains nothing by.
     left = reaching.rows / work.tested
     by_packs_ms = packs_gain_ms(machine, work, left * in_packs, packs=0)
-    by_rows_ms = rows_gain_ms(machine, work, EXPECTED_KIND, share, left * (1.0 - in_packs))
-    return Forecast(
-        work, most_build_rows(scan), build.rows, by_packs_ms + max(by_rows_ms, 0.0), wait_ms + round_trip_ms(machine, packs=0)
-    )
+    rows_tested = left * (1.0 - in_packs) if row_test_pays(machine, work, EXPECTED_KIND, share) else 0.0
+    by_rows_ms = rows_gain_ms(machine, work, EXPECTED_KIND, share, rows_tested)
+    return Forecast(work, most_build_rows(scan), build.rows, by_packs_ms + by_rows_ms, wait_ms + round_trip_ms(machine, packs=0))
 
 
 def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:

@@ -24,6 +24,7 @@ from planner.cost import (
     packs_gain_ms,
     round_trip_ms,
     row_test_gain_ns,
+    row_test_pays,
     rows_gain_ms,
     scan_row_ns,
     semi_join_share,
@@ -101,6 +102,11 @@ class TestGains:
     def test_a_test_saves_what_is_ahead_of_the_rows_that_it_drops(self) -> None:
         # 150 ns ahead of an average row are 300 ns ahead of one that reaches the test.
         assert row_test_gain_ns(TWO_CORES, WORK, "set", 0.25) == pytest.approx(0.75 * 300 - 5)
+
+    def test_a_test_pays_where_it_saves_half_as_much_again_as_it_takes(self) -> None:
+        # Of 300 ns ahead a fortieth is the 5 ns of a test and half of that.
+        assert row_test_pays(TWO_CORES, WORK, "set", 0.974)
+        assert not row_test_pays(TWO_CORES, WORK, "set", 0.976)
 
     def test_only_rows_that_the_scan_lets_through_are_tested(self) -> None:
         assert rows_gain_ms(TWO_CORES, WORK, "set", 0.25, rows=1e6) == pytest.approx(1e6 * 0.5 * 220 / 1e6 / 2)

@@ -2,10 +2,11 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.window.{WindowExecBase, WindowGroupLimitExec}
@@ -16,6 +17,8 @@ final class NumberedNode(val id: Int, val plan: SparkPlan, val children: Seq[Num
 
 /** The physical plan as the planner sees it: docs/protocol.md, "plan". */
 object Snapshot {
+  private val Size = TreeNodeTag[(String, BigInt)]("rtfilter.size")
+
   def number(plan: SparkPlan): NumberedNode = {
     var next = 0
     def walk(node: SparkPlan): NumberedNode = {
@@ -33,14 +36,9 @@ object Snapshot {
   }
 
   def nodes(root: NumberedNode): Seq[ObjectNode] = {
-    val out = ArrayBuffer.empty[ObjectNode]
     val same = equalExchanges(root)
-    def walk(node: NumberedNode): Unit = {
-      out += describe(node, same.get(node.id))
-      node.children.foreach(walk)
-    }
+    def walk(node: NumberedNode): Seq[ObjectNode] = describe(node, same.get(node.id)) +: node.children.flatMap(walk)
     walk(root)
-    out.toSeq
   }
 
   /** A number for every exchange or stage (by node) that has its like elsewhere in the plan: those are run once. */
@@ -105,20 +103,28 @@ object Snapshot {
 
   private def scanFields(scan: FileSourceScanExec): Seq[(String, Any)] = {
     val relation = scan.relation
-    val partitions = relation.partitionSchema.fieldNames.toSet
     // What ANALYZE TABLE has left. Checked on 4.3: a scan's logical link is its relation, or what was planned in one step with it.
     val logical = scan.logicalLink.flatMap(_.collectLeaves().collectFirst { case found: LogicalRelation if found.relation eq relation => found })
     val known = logical.flatMap(_.catalogTable).flatMap(_.stats)
-    // Adding up a table's files takes longer than all the rest here, and Spark has done it to choose its joins.
-    val bytes = logical.filter(_ => known.isEmpty).map(_.stats.sizeInBytes).getOrElse(BigInt(relation.sizeInBytes))
+    val bytes = logical.filter(_ => known.isEmpty).map(sizeOf).getOrElse(BigInt(relation.sizeInBytes))
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
       "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> bytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
       "roots" -> relation.location.rootPaths.take(100).map(_.toString), "hints" -> TableHint.of(scan),
       "columns" -> scan.output.map { column =>
         Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
-          "partition" -> partitions.contains(column.name), "distinct" -> known.flatMap(_.colStats.get(column.name)).flatMap(_.distinctCount))
+          "partition" -> relation.partitionSchema.fieldNames.contains(column.name), "distinct" -> known.flatMap(_.colStats.get(column.name)).flatMap(_.distinctCount))
       })
+  }
+
+  /**
+   * Adding up a table's files takes longer than all the rest of a scan, and Spark has done it to choose its joins. Checked on 4.3: at a re-plan
+   * it forgets what it has added up (AdaptiveSparkPlanExec.reOptimize) and works with the same relations; another query may find other files.
+   */
+  private def sizeOf(relation: LogicalRelation): BigInt = {
+    val query = Option(relation.relation.asInstanceOf[HadoopFsRelation].sparkSession.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+    if (query.isEmpty || relation.getTagValue(Size).map(_._1) != query) relation.setTagValue(Size, (query.orNull, relation.stats.sizeInBytes))
+    relation.getTagValue(Size).get._2
   }
 
   def tableName(scan: FileSourceScanExec): String =

@@ -45,6 +45,9 @@ DUCKDB_FORMS = {
     "wrapped": f"((cast({{}} as bigint) + 7 + {3 * _INT}) % {2 * _INT} - {_INT})",
     "wrapped long": f"((-7 - cast({{}} as hugeint) + {3 * _LONG}) % {2 * _LONG} - {_LONG})",
     "next week": "({} + 7)",
+    # DuckDB adds within 18 digits where both sides have fewer; no column has more than 20 before the point and 6 behind it.
+    "decimal plus": "(cast({} as decimal(38,6)) + 1)",
+    "decimal negated": "(0 - cast({} as decimal(38,6)))",
 }
 # What a session may make of an overflow depends on its mode.
 NOT_ANSI = ("wrapped", "wrapped long")

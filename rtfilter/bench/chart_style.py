@@ -19,10 +19,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from rtfilter.bench.modes import MODES
+
 WIDTH_IN = 4.3
 INK, MUTED, GRID, CLEAR = "#000001", "#000002", "#000003", "#000004"
 SERIES_COLOURS = tuple(f"#0000{number:02x}" for number in range(0x10, 0x16))
-MODE_COLOURS = {"off": "#000020", "spark": "#000021", "rtfilter": "#000022", "duckdb": "#000023"}
+MODE_COLOURS = {mode: f"#0000{number:02x}" for number, mode in enumerate(MODES, 0x20)}
 CSS_NAMES = {
     INK: "--ink",
     MUTED: "--muted",

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rtfilter.bench.charts import Bar, SpeedupLine, bars_by_mode, speedup_by_selectivity
+from rtfilter.bench.choice import choice_text, choices
 from rtfilter.bench.figures import (
     ByMode,
     by_speedup,
@@ -57,6 +58,7 @@ def render_report(result: Result) -> str:
         duckdb=DUCKDB,
         rtfilter=RTFILTER,
         agreement=agreement_text(filter_gains(result.by_query)),
+        choice=choice_text(choices(result.by_query)),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rtfilter.errors import BenchError, did_you_mean
 
 OFF, SPARK, RTFILTER, RTFILTER_ROWS, DUCKDB = "off", "spark", "rtfilter", "rtfilter-rows", "duckdb"
+RTFILTER_ALWAYS, RTFILTER_NEVER = "rtfilter-always", "rtfilter-never"
 
 _BLOOM = "spark.sql.optimizer.runtime.bloomFilter."
 _PARTITIONS = "spark.sql.optimizer.dynamicPartitionPruning."
@@ -29,7 +30,11 @@ SPARK_CONF_BY_MODE: Mapping[str, Mapping[str, str]] = {
     RTFILTER: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false"},
     # Filters that skip no pack: what dropping rows alone is worth.
     RTFILTER_ROWS: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false", "rtfilter.packs.enabled": "false"},
+    # Every filter that is right, and none: what the choice among them is held against.
+    RTFILTER_ALWAYS: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false", "rtfilter.cost": "always"},
+    RTFILTER_NEVER: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false", "rtfilter.cost": "never"},
 }
+LAYER_MODES = tuple(mode for mode, conf in SPARK_CONF_BY_MODE.items() if conf["rtfilter.enabled"] == "true")
 MODES = (*SPARK_CONF_BY_MODE, DUCKDB)
 MODE_KEYS = tuple(sorted({key for conf in SPARK_CONF_BY_MODE.values() for key in conf}))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rtfilter.bench.deadline import deadline
-from rtfilter.bench.modes import MODE_KEYS, RTFILTER, RTFILTER_ROWS, SPARK_CONF_BY_MODE
+from rtfilter.bench.modes import LAYER_MODES, MODE_KEYS, SPARK_CONF_BY_MODE
 from rtfilter.bench.run import Execution, query_error
 from rtfilter.bench.suite import Query
 
@@ -91,7 +91,7 @@ class SparkEngine:
         )
 
     def _filters_of_this_run(self) -> list[dict[str, Any]]:
-        if self._mode not in (RTFILTER, RTFILTER_ROWS):
+        if self._mode not in LAYER_MODES:
             return []
         from rtfilter.inspection import last_report
 

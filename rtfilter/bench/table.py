@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
+from rtfilter.bench.choice import choice_text, choices
 from rtfilter.bench.modes import DUCKDB, OFF
 from rtfilter.bench.predictions import agreement_text, filter_gains
 from rtfilter.bench.result import Result, speedup
@@ -32,7 +33,8 @@ def result_table(result: Result) -> Table:
         cells = [_time(by_mode[mode]) if mode in by_mode else "[red]failed[/red]" for mode in settings.modes]
         ratios = [f"{speedup(by_mode, mode):.2f}" if {OFF, mode} <= set(by_mode) else "-" for mode in ratio_modes]
         table.add_row(query_id, *cells, *ratios, packs_text(by_mode))
-    table.caption = agreement_text(filter_gains(result.by_query)) or None
+    remarks = agreement_text(filter_gains(result.by_query)), choice_text(choices(result.by_query))
+    table.caption = "\n".join(remark for remark in remarks if remark) or None
     for query_id in dict.fromkeys(failure.query_id for failure in result.failures if failure.query_id not in result.by_query):
         table.add_row(query_id, *("[red]failed[/red]" for _ in settings.modes))
     return table

@@ -11,6 +11,7 @@ import pytest
 
 from rtfilter.bench.figures import by_speedup, expected_gain_ms, reasons, regressions, scan_share
 from rtfilter.bench.html import render_report
+from rtfilter.bench.modes import MODES
 from rtfilter.bench.result import Result, Settings
 from rtfilter.bench.run import Execution, Measurement
 from rtfilter.bench.suite import Distribution, Query
@@ -122,6 +123,12 @@ def test_the_order_of_expected_gains_is_told_beside_the_filters() -> None:
     # 80 ms gained, none, 10 lost and 25 lost, in runs of 20, 99.5, 20 and 125 ms.
     assert agreeing.to_dict()["summary"]["predictions"] == {"filters": 4, "rank_correlation": pytest.approx(0.632, abs=1e-3)}
     assert "rank correlation (Spearman) 0.63" in render_report(agreeing)
+
+
+def test_every_mode_has_a_colour() -> None:
+    page = render_report(result_of({"gain": {mode: (100.0 - number,) * 5 for number, mode in enumerate(MODES)}}))
+    assert all(page.count(f"--mode-{mode}:") == 3 for mode in MODES)
+    assert all(f"var(--mode-{mode})" in page for mode in MODES)
 
 
 def test_without_losses_there_is_no_such_section() -> None:

@@ -89,6 +89,8 @@ def test_every_spark_mode_says_whether_the_layer_is_on() -> None:
         "spark": "false",
         "rtfilter": "true",
         "rtfilter-rows": "true",
+        "rtfilter-always": "true",
+        "rtfilter-never": "true",
     }
 
 

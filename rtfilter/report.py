@@ -30,6 +30,7 @@ NOT_FILLED_SENTENCE = (
     "planned, but its keys were never read: the stage of the probe side did not run (its result was cached, reused or "
     "not needed), or a later plan of the same query had no place for the filter."
 )
+NOT_RUN_SENTENCE = "The scan itself did not run: its stage's result was that of an equal stage, or not needed."
 COLUMNS = (
     Column("id"),
     Column("build"),
@@ -54,8 +55,9 @@ class FilterReport:
     None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured.
     With `gate` the scan waited for the build side. `rows_tested`: rows were tested above the scan one by one, beside its packs;
     `rows_seen` and `rows_dropped` count them, and `passed_expected` is the share that the planner expected to pass, `passed_actual`
-    the one that did. `index_reasons`: codes of what is the matter with indexes of the probe table (docs/indexes.md); `detail` has
-    the sentences.
+    the one that did. `ran` is False where the scan did not run after all (its stage's result was that of an equal one, or not
+    needed): what was expected of it can't have come about then; None where that can't be told. `index_reasons`: codes of what is
+    the matter with indexes of the probe table (docs/indexes.md); `detail` has the sentences.
     """
 
     id: str
@@ -81,6 +83,7 @@ class FilterReport:
     rows_seen: int | None = None
     passed_expected: float | None = None
     index_reasons: tuple[str, ...] = ()
+    ran: bool | None = None
 
     @property
     def passed_actual(self) -> float | None:
@@ -98,7 +101,8 @@ class FilterReport:
         return [*named, number_text(self.keys), packs, rows, number_text(self.fill_ms), number_text(self.estimated_gain_ms)]
 
     def sentence(self) -> str:
-        return f"{self.id} {self.reason}{': ' if self.detail else ''}{self.detail}"
+        text = f"{self.id} {self.reason}{': ' if self.detail else ''}{self.detail}"
+        return f"{text} {NOT_RUN_SENTENCE}" if self.decision == APPLIED and self.ran is False else text
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,8 @@ def report_from_record(record: Json) -> Report:
     plan that never came to a fill counts as skipped.
     """
     decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
-    outcomes = _fill_outcomes(fills, _row_counts(record.get("row_filters") or ()))
+    row_filters = record.get("row_filters") or ()
+    outcomes = _fill_outcomes(fills, _row_counts(row_filters), _ran(record.get("scans") or (), row_filters))
     filters = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
     execution = record.get("execution")
     return Report(
@@ -198,13 +203,26 @@ def _row_counts(row_filters: Iterable[Json]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _fill_outcomes(fills: list[Json], rows: Mapping[str, Mapping[str, int]]) -> dict[str, Json]:
-    """By placeholder id: what the latest fill said; its time and error and what the row test counted are added."""
+def _ran(scans: Iterable[Json], row_filters: Iterable[Json]) -> dict[str, bool]:
+    """By placeholder id: whether its scan has run, or its test has seen a row. A scan tells its packs only when it runs."""
+    found: dict[str, bool] = {}
+    for scan in scans:
+        for name in scan.get("placeholders") or ():
+            found[str(name)] = found.get(str(name), False) or bool(scan.get("packs_total"))
+    for counts in row_filters:
+        name = str(counts.get("filter"))
+        found[name] = found.get(name, False) or bool(counts.get("rows_tested"))
+    return found
+
+
+def _fill_outcomes(fills: list[Json], rows: Mapping[str, Mapping[str, int]], ran: Mapping[str, bool]) -> dict[str, Json]:
+    """By placeholder id: what the latest fill said; its time and error, what the row test counted and whether it ran are added."""
     return {
         str(item["id"]): {
             **item,
             "fill_ms": fill.get("ms"),
             **rows.get(str(item["id"]), {}),
+            "ran": ran.get(str(item["id"])),
             **_failure(fill.get("error")),
         }
         for fill in fills
@@ -259,7 +277,14 @@ def _entry(name: str, known: Json) -> FilterReport:
     values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}
     values.update({key: known.get(key) for key in numbers})
     values["index_reasons"] = tuple(str(code) for code in known.get("index_reasons") or ())
-    return FilterReport(id=name, kind=known.get("kind"), gate=known.get("gate") is True, rows_tested=known.get("rows"), **values)
+    return FilterReport(
+        id=name,
+        kind=known.get("kind"),
+        gate=known.get("gate") is True,
+        rows_tested=known.get("rows"),
+        ran=known.get("ran"),
+        **values,
+    )
 
 
 def _scan_report(scan: Json) -> ScanReport:

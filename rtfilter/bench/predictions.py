@@ -30,7 +30,8 @@ def filter_gains(by_query: Mapping[str, Mapping[str, Measurement]]) -> list[Filt
     """Every filter that was applied in a query that ran off and with rtfilter.
 
     A query's gain is its median off less that with rtfilter. Its filters have their parts of it by the rows that each of them kept
-    from going on, in rejected packs and by row tests, as they were counted; never by what was expected of them.
+    from going on, in rejected packs and by row tests, as they were counted; never by what was expected of them. A filter whose
+    scan did not run after all, for an equal stage had its rows already, is none of them.
     """
     return [
         gain
@@ -41,7 +42,7 @@ def filter_gains(by_query: Mapping[str, Mapping[str, Measurement]]) -> list[Filt
 
 
 def _of_query(query_id: str, gained_ms: float, filters: Sequence[Mapping[str, Any]]) -> list[FilterGain]:
-    applied = [each for each in filters if each.get("decision") == "applied" and each.get("estimated_gain_ms") is not None]
+    applied = [each for each in filters if took_part(each) and each.get("estimated_gain_ms") is not None]
     removed = [_rows_removed(each) for each in applied]
     total = sum(removed)
     shares = [rows / total if total else 1.0 / len(applied) for rows in removed]
@@ -49,6 +50,11 @@ def _of_query(query_id: str, gained_ms: float, filters: Sequence[Mapping[str, An
         FilterGain(query_id, str(each.get("id", "")), float(each["estimated_gain_ms"]), share * gained_ms)
         for each, share in zip(applied, shares, strict=True)
     ]
+
+
+def took_part(candidate: Mapping[str, Any]) -> bool:
+    """Whether a filter was applied to a scan that ran."""
+    return candidate.get("decision") == "applied" and candidate.get("ran") is not False
 
 
 def _rows_removed(candidate: Mapping[str, Any]) -> int:

@@ -91,6 +91,13 @@ def test_the_expected_gain_is_that_of_the_applied_filters() -> None:
     assert expected_gain_ms(by_mode["rtfilter"]) == 70.0 and expected_gain_ms(by_mode["off"]) is None
 
 
+def test_nothing_is_expected_of_a_scan_that_did_not_run() -> None:
+    run = result_of(TIMES).by_query["gain"]["rtfilter"]
+    copy = {**APPLIED, "estimated_gain_ms": 5.0}
+    assert expected_gain_ms(replace(run, last=replace(run.last, filters=[{**APPLIED, "ran": False}, copy]))) == 5.0
+    assert expected_gain_ms(replace(run, last=replace(run.last, filters=[{**APPLIED, "ran": False}]))) is None
+
+
 def titles(page: str) -> list[str]:
     return re.findall(r"<section><h2[^>]*>(.*?)</h2>", page)
 

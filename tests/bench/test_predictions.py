@@ -35,6 +35,10 @@ class TestWhoseGain:
     def test_a_single_filter_has_all_of_its_query(self) -> None:
         assert gains_of(100, 30, candidate("a")) == [FilterGain("q", "a", 10.0, 70.0)]
 
+    def test_a_scan_that_did_not_run_has_no_part(self) -> None:
+        ran, reused, unknown = candidate("a", ran=True), candidate("b", ran=False), candidate("c")
+        assert [gain.filter_id for gain in gains_of(100, 30, ran, reused, unknown)] == ["a", "c"]
+
     def test_several_have_parts_by_the_rows_that_each_removed(self) -> None:
         by_packs, by_rows = candidate("a", rows_total=1_000, rows_kept=400), candidate("b", rows_dropped=200)
         assert [gain.measured_ms for gain in gains_of(100, 20, by_packs, by_rows)] == [60.0, 20.0]

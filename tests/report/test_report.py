@@ -146,6 +146,25 @@ def test_the_query_is_named_by_its_description_or_else_by_its_execution() -> Non
     assert report_from_record({}).query == "execution ?"
 
 
+def test_a_filter_says_whether_its_scan_has_run() -> None:
+    plan = decision("d1", candidate("a", "d1.0"), candidate("b", "d1.1"), candidate("c", "d1.2"), candidate("d", "d1.3"))
+    scans = [
+        {"table": "inventory", "packs_total": 9, "packs_read": 0, "placeholders": ["d1.0"]},
+        {"table": "inventory", "packs_total": 0, "packs_read": 0, "placeholders": ["d1.1"]},
+    ]
+    tests = [{"filter": "d1.2", "rows_tested": 5, "rows_dropped": 5, "rows_passed": 0}]
+    filled = fill(*(outcome(f"d1.{number}") for number in range(4)))
+    report = report_from_record(record([plan], [filled], scans=scans, row_filters=tests))
+    assert [(entry.id, entry.ran) for entry in report.filters] == [("d1.0", True), ("d1.1", False), ("d1.2", True), ("d1.3", None)]
+    assert [line.split()[0] for line in str(report).splitlines() if "did not run" in line] == ["d1.1"]
+
+
+def test_of_a_stage_that_was_planned_twice_one_copy_ran() -> None:
+    plan = decision("d1", candidate("a", "d1.0"))
+    copies = [{"table": "inventory", "packs_total": total, "packs_read": 0, "placeholders": ["d1.0"]} for total in (0, 9, 0)]
+    assert report_from_record(record([plan], [fill(outcome("d1.0"))], scans=copies)).filters[0].ran is True
+
+
 def test_the_dict_is_plain_json() -> None:
     scan = {"table": "inventory", "packs_total": 9, "packs_read": 2, "files_dropped": 1, "numOutputRows": 5}
     report = report_from_record(record([decision("d1", candidate("a", "d1.0"))], [fill(outcome("d1.0"))], scans=[scan]))

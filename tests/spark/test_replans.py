@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from rtfilter.bridge import jvm
+from rtfilter.inspection import last_report
 from tests.spark.cases import OnOffDuckDB
 
 STAR = (
@@ -45,3 +46,7 @@ def test_a_query_that_is_used_twice_keeps_its_filters_and_runs_once(spark: Spark
     checked = check(f"with used as ({used}) select a.k, a.n, b.n from used a join used b on a.k = b.k + 1", rejects=True)
     (fact,) = [scan for scan in checked.scans if scan["table"] == "fact"]
     assert fact["narrowed"]
+    report = last_report(spark)
+    assert report is not None
+    ran = [entry.ran for entry in report.filters if entry.decision == "applied" and entry.probe == "fact.k"]
+    assert ran.count(True) == 1 and set(ran) <= {True, False}, "each use has its filter, and one of them its scan"

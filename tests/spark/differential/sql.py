@@ -41,7 +41,7 @@ _INT, _LONG = 2**31, 2**63
 DUCKDB_FORMS = {
     **FORMS,
     "tried": f"(case when cast({{}} as bigint) + 7 < {_INT} then cast({{}} as bigint) + 7 end)",
-    "tried long": f"(case when -7 - cast({{}} as hugeint) < {_LONG} then -7 - cast({{}} as hugeint) end)",
+    "tried long": f"(case when -7 - cast({{}} as hugeint) >= -{_LONG} then -7 - cast({{}} as hugeint) end)",
     "wrapped": f"((cast({{}} as bigint) + 7 + {3 * _INT}) % {2 * _INT} - {_INT})",
     "wrapped long": f"((-7 - cast({{}} as hugeint) + {3 * _LONG}) % {2 * _LONG} - {_LONG})",
     "next week": "({} + 7)",

@@ -13,7 +13,7 @@ class Tally:
     def __init__(self, first_seed: int) -> None:
         self.first_seed = first_seed
         self.seconds = 0.0
-        self.queries = self.rejecting = self.dropping = self.waiting = self.returning = self.hanging = 0
+        self.queries = self.rejecting = self.dropping = self.waiting = self.returning = self.hanging = self.too_large = 0
         self.packs_total = self.packs_read = 0
         self._lock = threading.Lock()
 
@@ -25,6 +25,7 @@ class Tally:
             self.waiting += outcome.gates > 0
             self.returning += outcome.rows > 0
             self.hanging += outcome.hangs
+            self.too_large += outcome.too_large
             self.packs_total += outcome.packs_total
             self.packs_read += outcome.packs_read
 
@@ -33,5 +34,5 @@ class Tally:
         return (
             f"{self.queries} queries from seed {self.first_seed} on in {self.seconds:.1f} s: {self.rejecting} had packs rejected "
             f"({rejected}), {self.dropping} had rows dropped, {self.waiting} had filters that a scan waited for, "
-            f"{self.returning} returned rows, {self.hanging} hung"
+            f"{self.returning} returned rows, {self.hanging} hung, {self.too_large} had too many rows to collect"
         )

@@ -54,3 +54,12 @@ def test_a_query_that_hangs_is_found_and_the_next_one_runs(harness: Harness) -> 
     assert "no end within 0.01 s" in outcome.detail
     harness.limit.longest_s = longest_s
     assert all(harness.run(generate(seed)).agree for seed in SEEDS)
+
+
+def test_a_result_that_is_too_large_to_collect_is_left_to_duckdb(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    (returning, *_) = [seed for seed in SEEDS if harness.run(generate(seed)).rows > 1]
+    monkeypatch.setattr("tests.spark.differential.run.LARGEST_RESULT_ROWS", 1)
+    outcome = harness.run(generate(returning))
+    assert outcome.too_large and outcome.agree and outcome.rows == 0
+    monkeypatch.undo()
+    assert not harness.run(generate(returning)).too_large

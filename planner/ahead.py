@@ -25,10 +25,13 @@ def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
     at = plan.nodes[scan]
     assert isinstance(at, Scan)
     share = tested = _share_tested(plan, at)
-    shuffle_bytes = sorts = probes = groups = 0.0
+    shuffle_bytes = sorts = probes = groups = broadcasts = broadcast_bytes = 0.0
     below = scan
     for node in plan.ancestors(scan):
-        if isinstance(node, Exchange) and node.kind != BROADCAST_EXCHANGE:
+        if isinstance(node, Exchange) and node.kind == BROADCAST_EXCHANGE:
+            broadcasts += share
+            broadcast_bytes += share * row_bytes(plan, node)
+        elif isinstance(node, Exchange):
             shuffle_bytes += share * row_bytes(plan, node)
         elif isinstance(node, Sort):
             sorts += share
@@ -52,6 +55,8 @@ def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
         sorts=sorts,
         probes=probes,
         groups=groups,
+        broadcasts=broadcasts,
+        broadcast_bytes=broadcast_bytes,
     )
 
 

@@ -57,6 +57,9 @@ class Constants:
     sort_row_ns: float = 120.0
     # Writing and reading a byte of a row in Spark's own format through a shuffle.
     shuffle_byte_ns: float = 6.0
+    # Collecting a row for a broadcast and making the hash table of it, and a byte of it: the other cores wait meanwhile.
+    broadcast_row_ns: float = 400.0
+    broadcast_byte_ns: float = 8.0
     # The test of one row against a filter of each kind.
     range_test_ns: float = 3.0
     set_test_ns: float = 8.0
@@ -83,7 +86,8 @@ class RowWork:
 
     All are averages over the rows that the scan reads. `scan_bytes`: what is decoded of a row. `tested`: the share of rows that the
     scan's own conditions leave, 0 to 1. `shuffle_bytes`, `sorts`, `probes`, `groups`: bytes that are shuffled, and how often a row
-    is sorted, looked up in other joins and aggregated. `kept`: the share of rows with a partner that was expected at planning,
+    is sorted, looked up in other joins and aggregated; `broadcasts`, `broadcast_bytes`: how often, and with how many bytes, it
+    becomes part of a broadcast. `kept`: the share of rows with a partner that was expected at planning,
     `wait_ms` what filling was expected to cost by waiting and by a job of its own.
     """
 
@@ -93,6 +97,8 @@ class RowWork:
     sorts: float = 0.0
     probes: float = 0.0
     groups: float = 0.0
+    broadcasts: float = 0.0
+    broadcast_bytes: float = 0.0
     kept: float | None = None
     wait_ms: float = 0.0
 
@@ -101,7 +107,7 @@ class RowWork:
 
     @property
     def has_work_ahead(self) -> bool:
-        return any((self.shuffle_bytes, self.sorts, self.probes, self.groups))
+        return any((self.shuffle_bytes, self.sorts, self.probes, self.groups, self.broadcasts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ def scan_row_ns(work: RowWork, constants: Constants) -> float:
 
 
 def ahead_row_ns(work: RowWork, constants: Constants) -> float:
-    """What an average row of the scan has before it, without the join that the filter is of."""
+    """What an average row of the scan has before it on all cores, without the join that the filter is of."""
     return (
         work.shuffle_bytes * constants.shuffle_byte_ns
         + work.sorts * constants.sort_row_ns
@@ -134,8 +140,13 @@ def ahead_row_ns(work: RowWork, constants: Constants) -> float:
     )
 
 
+def alone_row_ns(work: RowWork, constants: Constants) -> float:
+    """What an average row of the scan has before it on one core while the others wait: its way through broadcasts."""
+    return work.broadcasts * constants.broadcast_row_ns + work.broadcast_bytes * constants.broadcast_byte_ns
+
+
 def whole_row_ns(work: RowWork, constants: Constants) -> float:
-    """What a row costs that is read, goes all the way and finds no partner."""
+    """What a row costs on all cores that is read, goes all the way and finds no partner."""
     return scan_row_ns(work, constants) + ahead_row_ns(work, constants) + work.tested * constants.join_probe_ns
 
 
@@ -156,12 +167,16 @@ def packs_gain_ms(machine: Machine, work: RowWork, rows: float, packs: float, fi
     """Rejected packs with `rows` rows together, and the files in which no pack is left, which are not opened."""
     constants = machine.constants
     opened_ns = (packs * constants.pack_open_ms + files * constants.footer_ms) * 1e6
-    return machine.shared_ms(rows * whole_row_ns(work, constants) + opened_ns)
+    return machine.shared_ms(rows * whole_row_ns(work, constants) + opened_ns) + rows * alone_row_ns(work, constants) / 1e6
 
 
 def row_test_gain_ns(machine: Machine, work: RowWork, kind: str, share: float) -> float:
-    """Testing one row of those that reach the test, when `share` of them have a partner; below 0 where the test costs more."""
-    ahead_ns = ahead_row_ns(work, machine.constants) / max(work.tested, 1e-9)
+    """Core time that testing one row saves, of those that reach the test, when `share` of them have a partner.
+
+    Below 0 where the test costs more. What one core would do while the others wait counts for all of them.
+    """
+    all_cores_ns = ahead_row_ns(work, machine.constants) + alone_row_ns(work, machine.constants) * max(machine.cores, 1)
+    ahead_ns = all_cores_ns / max(work.tested, 1e-9)
     return (1.0 - share_let_through(kind, share)) * ahead_ns - test_row_ns(kind, machine.constants)
 
 

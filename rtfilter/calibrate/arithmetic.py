@@ -16,6 +16,8 @@ MOST_ODD_SHARE = 1 / 3
 DROPPED_SHARE = 0.1
 COLUMN_BYTES = 8
 ROW_HEADER_BYTES = 8
+# The columns that the rows of the wide broadcast have beside their key.
+WIDE_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,22 @@ def _measured(ms: Mapping[str, float], sizes: Sizes) -> dict[str, float]:
     # A row that a test drops is not looked up in either of the two joins.
     saved_ns = 2 * DROPPED_SHARE * probe_ns
     shuffled_bytes = ROW_HEADER_BYTES + 4 * COLUMN_BYTES
+    scan_row_ns = row_ns("scan one column", "scan nothing") - COLUMN_BYTES * scan_byte_ns
+    # One task reads all rows of a build side.
+    read_ns = scan_row_ns + COLUMN_BYTES * scan_byte_ns
+    key_ns = (ms["broadcast many rows"] - ms["broadcast one row"]) * 1e6 / sizes.build_keys - read_ns
+    wide_ns = (ms["broadcast wide rows"] - ms["broadcast many rows"]) * 1e6 / sizes.build_keys
+    broadcast_byte_ns = wide_ns / (WIDE_COLUMNS * COLUMN_BYTES) - scan_byte_ns
     return {
-        "scan_row_ns": row_ns("scan one column", "scan nothing") - COLUMN_BYTES * scan_byte_ns,
+        "scan_row_ns": scan_row_ns,
         "scan_byte_ns": scan_byte_ns,
         "pack_open_ms": (ms["scan many packs"] - ms["scan one column"]) * sizes.cores / max(sizes.split_packs - sizes.packs, 1),
         "footer_ms": (ms["scan many files"] - ms["scan few files"]) * sizes.cores / max(sizes.files - sizes.cores, 1),
         "join_probe_ns": probe_ns,
         "group_row_ns": row_ns("group", "scan two columns"),
         "shuffle_byte_ns": row_ns("shuffle", "write nowhere") / shuffled_bytes,
+        "broadcast_row_ns": key_ns - (ROW_HEADER_BYTES + COLUMN_BYTES) * broadcast_byte_ns,
+        "broadcast_byte_ns": broadcast_byte_ns,
         "sort_row_ns": row_ns("shuffle and sort", "shuffle"),
         "range_test_ns": row_ns("test against a range", "join two tables") + saved_ns,
         "set_test_ns": row_ns("test against a set", "join two tables") + saved_ns,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rtfilter.bridge import jvm
-from rtfilter.calibrate.arithmetic import DROPPED_SHARE, Sizes
+from rtfilter.calibrate.arithmetic import DROPPED_SHARE, WIDE_COLUMNS, Sizes
 from rtfilter.calibrate.measure import Trial
 from rtfilter.errors import CalibrationError
 
@@ -33,6 +33,7 @@ LAYER_ON = {
 TWO_JOINS = "select sum(k) from fact join every on a = every.id join most on b = most.id"
 ASKED = "select sum(k) from {} t join most on b = most.id"
 MANY_KEYS = "select sum(k) from fact join keys on a = keys.id"
+BROADCAST = "select /*+ broadcast(b) */ {} from one join {} b on k = b.id"
 FEW_KEYS = "select /*+ merge(most) */ sum(k) from fact join most on b = most.id"
 
 
@@ -98,9 +99,13 @@ def make_tables(spark: SparkSession, location: str, rows: int) -> tuple[Tables, 
         "few": part.repartition(cores),
         "many": part.repartition(FILES),
         "one": spark.range(1).selectExpr("id as k"),
+        "one_key": spark.range(1),
         "every": spark.range(0, VALUES, 1, 1),
         "most": spark.range(0, round(VALUES * (1 - DROPPED_SHARE)), 1, 1),
         "keys": spark.range(0, min(MOST_BUILD_KEYS, rows), 1, 1),
+        "wide_keys": spark.range(0, min(MOST_BUILD_KEYS, rows), 1, 1).selectExpr(
+            "id", *(f"xxhash64(id, {number}) as c{number}" for number in range(WIDE_COLUMNS))
+        ),
     }
     for name, frame in frames.items():
         share = SPLIT_SHARE if name == "split" else PACK_SHARE
@@ -128,6 +133,7 @@ def trials_on(tables: Tables) -> dict[str, Trial]:
     def filled(sql: str, what: str) -> Trial:
         return lambda: tables.filled(sql, what)
 
+    wide = " ^ ".join(f"c{number}" for number in range(WIDE_COLUMNS))
     return {
         "scan nothing": query("select sum(k) from one"),
         "scan one column": query("select sum(k) from fact"),
@@ -138,6 +144,9 @@ def trials_on(tables: Tables) -> dict[str, Trial]:
         "scan many files": query("select sum(k) from many"),
         "join one table": query("select sum(k) from fact join every on a = id"),
         "join two tables": query(TWO_JOINS),
+        "broadcast one row": query(BROADCAST.format("sum(b.id)", "one_key")),
+        "broadcast many rows": query(BROADCAST.format("sum(b.id)", "keys")),
+        "broadcast wide rows": query(BROADCAST.format(f"bit_xor(b.id ^ {wide})", "wide_keys")),
         "group": query("select max(s) from (select a, sum(k) s from fact group by a)"),
         "write nowhere": write(lambda fact: fact),
         "shuffle": write(lambda fact: fact.repartition("k")),

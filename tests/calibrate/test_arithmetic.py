@@ -33,6 +33,9 @@ def times(constants: Constants, sizes: Sizes = SIZES) -> dict[str, float]:
     saved = rows(2 * DROPPED_SHARE * constants.join_probe_ns)
     files = start + 11.0
     asked = constants.round_trip_ms
+    read_alone = constants.scan_row_ns + 8 * constants.scan_byte_ns
+    many = 60.0 + sizes.build_keys * (read_alone + constants.broadcast_row_ns + 16 * constants.broadcast_byte_ns) / 1e6
+    wide = many + sizes.build_keys * 64 * (constants.scan_byte_ns + constants.broadcast_byte_ns) / 1e6
     return {
         "scan nothing": start,
         "scan one column": one,
@@ -43,6 +46,9 @@ def times(constants: Constants, sizes: Sizes = SIZES) -> dict[str, float]:
         "scan many files": files + (sizes.files - sizes.cores) * constants.footer_ms / sizes.cores,
         "join one table": joined,
         "join two tables": both,
+        "broadcast one row": 60.0,
+        "broadcast many rows": many,
+        "broadcast wide rows": wide,
         "group": two + rows(constants.group_row_ns),
         "write nowhere": written,
         "shuffle": shuffled,

@@ -189,7 +189,7 @@ def placed(root: Raw, **settings: Any) -> list[str]:
 
 def ahead_of(placeholder: Placeholder) -> set[str]:
     """What rows have before them: the names of the figures that are not zero."""
-    return {name for name in ("shuffle_bytes", "sorts", "probes", "groups") if getattr(placeholder.ahead, name) > 0}
+    return {name for name in ("shuffle_bytes", "sorts", "probes", "groups", "broadcasts") if getattr(placeholder.ahead, name) > 0}
 
 
 def reasons(root: Raw, **settings: Any) -> dict[str, str]:

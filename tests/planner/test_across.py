@@ -169,4 +169,4 @@ def test_the_other_side_waits_where_the_own_one_need_not() -> None:
     streamed = join(ONE, broadcast(TWO), [attr(1)], [attr(21)])
     answer = answer_to(join(streamed, broadcast(SMALL), [attr(1)], [attr(31, "k")]), cost="always")
     gates = {each.columns: (each.gate, ahead_of(each)) for each in answer.placeholders if each.join == 0}
-    assert gates == {(1,): (False, {"probes"}), (21,): (True, {"probes"})}
+    assert gates == {(1,): (False, {"probes"}), (21,): (True, {"broadcasts", "probes"})}

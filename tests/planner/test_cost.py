@@ -18,6 +18,7 @@ from planner.cost import (
     Machine,
     RowWork,
     ahead_row_ns,
+    alone_row_ns,
     collect_ms,
     idle_ms,
     missing_share,
@@ -46,6 +47,8 @@ PLAIN = Constants(
     group_row_ns=40.0,
     sort_row_ns=100.0,
     shuffle_byte_ns=7.0,
+    broadcast_row_ns=300.0,
+    broadcast_byte_ns=11.0,
     range_test_ns=1.0,
     set_test_ns=5.0,
     bloom_test_ns=9.0,
@@ -56,6 +59,7 @@ PLAIN = Constants(
     ship_byte_ns=6.0,
 )
 TWO_CORES = Machine(PLAIN, cores=2)
+BROADCAST = RowWork(tested=0.5, broadcasts=0.25, broadcast_bytes=20.0)
 WORK = RowWork(scan_bytes=8.0, tested=0.5, shuffle_bytes=10.0, sorts=0.5, probes=1.0, groups=0.25)
 KINDS = st.sampled_from(["range", "set", "bloom"])
 CONSTANTS = st.builds(Constants, **{field.name: st.floats(0.0, 1e3) for field in fields(Constants)})
@@ -67,6 +71,8 @@ WORKS = st.builds(
     sorts=st.floats(0, 5),
     probes=st.floats(0, 5),
     groups=st.floats(0, 5),
+    broadcasts=st.floats(0, 5),
+    broadcast_bytes=st.floats(0, 1e3),
 )
 SHARES = st.floats(0.0, 1.0)
 ROWS = st.floats(0.0, 1e10)
@@ -81,6 +87,11 @@ class TestOneRow:
 
     def test_a_row_without_a_partner_is_read_carried_and_looked_up_in_vain(self) -> None:
         assert whole_row_ns(WORK, PLAIN) == 26 + 150 + 0.5 * 20
+
+    def test_a_broadcast_is_made_of_rows_and_bytes_by_one_core(self) -> None:
+        assert alone_row_ns(BROADCAST, PLAIN) == 0.25 * 300 + 20 * 11
+        assert ahead_row_ns(BROADCAST, PLAIN) == 0.0 == alone_row_ns(WORK, PLAIN)
+        assert BROADCAST.has_work_ahead
 
     @pytest.mark.parametrize(("kind", "ns"), [("range", 1.0), ("set", 5.0), ("bloom", 9.0)])
     def test_each_kind_of_test_has_its_time(self, kind: str, ns: float) -> None:
@@ -98,6 +109,13 @@ class TestGains:
 
     def test_files_that_are_not_opened_save_their_footers(self) -> None:
         assert packs_gain_ms(TWO_CORES, WORK, 0, 0, files=4) == pytest.approx(4 * 3 / 2)
+
+    def test_more_cores_make_no_broadcast_sooner(self) -> None:
+        for machine in (TWO_CORES, Machine(PLAIN, cores=8)):
+            with_it, without = (packs_gain_ms(machine, work, 1e6, 0) for work in (BROADCAST, RowWork(tested=0.5)))
+            assert with_it - without == pytest.approx(1e6 * 295 / 1e6)
+            tested = rows_gain_ms(machine, BROADCAST, "set", 0.25, rows=1e6)
+            assert tested == pytest.approx(1e6 * (0.75 * 295 - 0.5 * 5 / machine.cores) / 1e6)
 
     def test_a_test_saves_what_is_ahead_of_the_rows_that_it_drops(self) -> None:
         # 150 ns ahead of an average row are 300 ns ahead of one that reaches the test.
@@ -188,8 +206,9 @@ class TestWhateverTheMachine:
 
     @given(CONSTANTS, WORKS)
     def test_nothing_that_is_ahead_saves_time(self, constants: Constants, work: RowWork) -> None:
-        without = replace(work, shuffle_bytes=0.0, sorts=0.0, probes=0.0, groups=0.0)
+        without = replace(work, shuffle_bytes=0.0, sorts=0.0, probes=0.0, groups=0.0, broadcasts=0.0, broadcast_bytes=0.0)
         assert ahead_row_ns(without, constants) == 0.0 <= ahead_row_ns(work, constants)
+        assert alone_row_ns(without, constants) == 0.0 <= alone_row_ns(work, constants)
         assert not without.has_work_ahead
 
     @given(SHARES, ROWS, ROWS, st.none() | st.integers(0, 10**9))

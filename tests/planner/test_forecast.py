@@ -139,6 +139,21 @@ class TestWhatIsAhead:
         assert placeholder.ahead.probes == 1.0
         assert placeholder.ahead.sorts == pytest.approx(0.05)
 
+    def test_a_broadcast_on_the_way_is_made_of_fewer_rows(self) -> None:
+        """TPC-DS Q30: of 100,000 customers that are broadcast one in twenty lives in the state that is asked for."""
+        texts = [column(21 + number, f"c_{number}", "string") for number in range(8)]
+        customer = scan("customer", column(11, "c_key", "bigint"), column(12, "c_address", "bigint"), *texts, bytes=2_500_000)
+        below = join(tpch("fact", 1, 70_000), broadcast(where(customer)), [attr(1)], [attr(11)])
+        root = join(below, broadcast(tpch("address", 31, 50_000, "eq")), [attr(12)], [attr(31)])
+        found = {each.probe: each for each in answer_to(root, machine=TWO_CORES).candidates}
+        assert found["customer.c_address"].reason == "PLANNED" and found["customer.c_address"].gate
+        (placeholder,) = [each for each in answer_to(root, machine=TWO_CORES).placeholders if each.columns == (12,)]
+        assert (placeholder.ahead.broadcasts, placeholder.ahead.shuffle_bytes) == (1.0, 0.0)
+        assert placeholder.ahead.broadcast_bytes == 8 + 10 * 8 + 8 * 12
+        free = Machine(replace(DEFAULTS, broadcast_row_ns=0.0, broadcast_byte_ns=0.0), cores=2)
+        without = {each.probe: each.reason for each in answer_to(root, machine=free).candidates}
+        assert without["customer.c_address"] == "WAIT_DOES_NOT_PAY"
+
     def test_behind_an_exchange_that_others_share_nothing_is_counted(self) -> None:
         fact = project(tpch("fact", 1, 10**8), attr(1))
         sides = sort(exchange(fact, same=4)), sort(exchange(tpch("dim", 11, 1_000, "eq")))

@@ -67,6 +67,8 @@ class TestPlaceholders:
                 "sorts": 0.0,
                 "probes": 0.0,
                 "groups": 0.0,
+                "broadcasts": 0.0,
+                "broadcast_bytes": 0.0,
                 "kept": 0.95,
                 # 200,000 rows of a million bytes in two columns.
                 "wait_ms": 6.0,

@@ -120,7 +120,7 @@ class TestPasses:
         below = join(FACT, broadcast(LARGE), [attr(1)], [attr(31)])
         answer = answer_to(fact_with(below, attr(32)), cost="always")
         (placeholder,) = [each for each in answer.placeholders if each.join == 0]
-        assert (placeholder.columns, placeholder.gate, ahead_of(placeholder)) == ((32,), True, {"probes"})
+        assert (placeholder.columns, placeholder.gate, ahead_of(placeholder)) == ((32,), True, {"broadcasts", "probes"})
 
     def test_a_null_aware_anti_join_below_on_its_streamed_side(self) -> None:
         below = join(FACT, broadcast(OTHER_DIM), [attr(2)], [attr(21)], "LeftAnti", null_aware=True)

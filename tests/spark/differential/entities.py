@@ -8,7 +8,7 @@ from decimal import Decimal
 from random import Random
 
 from tests.spark.differential.cases import Column, DataFile, Row, Table, Value
-from tests.spark.differential.values import ODD_FLOATS, extremes, fits, stranger
+from tests.spark.differential.values import GREGORIAN, ODD_FLOATS, extremes, fits, stranger
 
 NAMES = ("a", "b", "d", "g", "v")
 # What a file may store for a column of the schema: a narrower type of equal values, or a wider one of more bits.
@@ -23,8 +23,6 @@ STORED_AS = {
     "decimal(30,6)": ("decimal(22,2)", "decimal(18,4)"),
 }
 TINY = ("tinyint", "smallint", "int", "bigint")
-# The day on which the Gregorian calendar began, 1582-10-15.
-GREGORIAN = -141_427
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from tests.spark.differential import cases as cases_module
 from tests.spark.differential.cases import Case, Key
 from tests.spark.differential.generate import CTE_SHAPES, JOIN_KINDS, QUERIES_PER_SET, STRATEGIES, generate
 from tests.spark.differential.sql import DUCKDB, FORMS, NOT_ANSI, SPARK, render
+from tests.spark.differential.values import GREGORIAN, literal
 
 # Two of each set: many tables, and more queries.
 SEEDS = range(0, 600 * QUERIES_PER_SET, QUERIES_PER_SET // 2)
@@ -126,3 +127,10 @@ def test_both_dialects_are_given_the_same_query_but_for_hints(cases: list[Case])
     for case in cases:
         assert "/*+" not in render(case, DUCKDB)
         assert render(case, SPARK).count(" join ") == render(case, DUCKDB).count(" join ")
+
+
+def test_no_literal_is_a_day_that_only_one_calendar_has() -> None:
+    days = [int(literal(GREGORIAN + step, "date").partition("(")[2].rstrip(")")) - GREGORIAN for step in (-11, -10, -1, 0, 1)]
+    assert days == [-11, 0, 9, 0, 1]
+    moments = [literal(GREGORIAN * 86_400_000_000 + step, "timestamp") for step in (-1, 0)]
+    assert moments == ["timestamp '1582-10-24 23:59:59.999999'", "timestamp '1582-10-15 00:00:00'"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 
+# The same few tables are asked about in query after query.
+MOST_REMEMBERED = 4096
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 
 
+@functools.lru_cache(MOST_REMEMBERED)
 def local_path(hadoop_path: str) -> str | None:
     """The local file of a Hadoop path text, None for any other filesystem.
 
@@ -23,6 +27,7 @@ def local_path(hadoop_path: str) -> str | None:
     return path if path.startswith("/") and not path.startswith("//") else None
 
 
+@functools.lru_cache(MOST_REMEMBERED)
 def is_remote(path: str) -> bool:
     """Whether a path text names a filesystem that this process can't open."""
     return _SCHEME.fullmatch(path) is not None and local_path(path) is None

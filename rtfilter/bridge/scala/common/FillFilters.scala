@@ -134,7 +134,7 @@ object FilledStage {
 
   /** The scan that Spark planned. */
   def withoutFilters(scan: FileSourceScanExec): FileSourceScanExec = {
-    val plain = scan.copy(dataFilters = RuntimeFilters.without(scan))
+    val plain = scan.copy(dataFilters = RuntimeFilter.without(scan))
     plain.copyTagsFrom(scan)
     plain
   }

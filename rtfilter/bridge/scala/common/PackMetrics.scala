@@ -1,8 +1,6 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 /** The layer's metrics on a scan: the driver's figures, known at the fill, and the row groups that tasks really opened. */
@@ -16,8 +14,4 @@ final class PackMetrics(sc: SparkContext, total: Long, filesDropped: Long, fillM
     Map("packsRead" -> packsRead, "packsTotal" -> packsTotal, "filesDropped" -> files, "fillTime" -> fillTime)
   def onDriver: Seq[SQLMetric] = Seq(packsTotal, files, fillTime)
   def publish(): Unit = { packsTotal.set(total); files.set(filesDropped); fillTime.set(fillMs) }
-}
-
-object RuntimeFilters {
-  def without(scan: FileSourceScanExec): Seq[Expression] = scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter])
 }

@@ -28,6 +28,7 @@ object RuntimeFilter {
   val Empty = "not filled"
 
   def in(scan: FileSourceScanExec): Seq[RuntimeFilter] = scan.dataFilters.collect { case f: RuntimeFilter => f }
+  def without(scan: FileSourceScanExec): Seq[Expression] = scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter])
   def static(scan: FileSourceScanExec): Option[RuntimeFilter] = in(scan).find(_.isStatic)
 }
 

@@ -68,7 +68,7 @@ object Snapshot {
     plan match {
       case scan: FileSourceScanExec => add(scanFields(scan): _*)
       case project: ProjectExec => add("kind" -> "project", "exprs" -> project.projectList.map(SnapshotExpression(_)))
-      case filter: FilterExec => add("kind" -> "filter", "condition" -> SnapshotExpression(filter.condition),
+      case filter: FilterExec => add("kind" -> "filter", "condition" -> SnapshotExpression.condition(filter.condition),
         "conjuncts" -> SnapshotExpression.conjuncts(filter.condition))
       case _: SortExec => add("kind" -> "sort")
       case join: BroadcastHashJoinExec => add(joinFields("broadcast_hash_join", join, Some(join.buildSide), join.isNullAwareAntiJoin): _*)
@@ -134,5 +134,5 @@ object Snapshot {
     Seq("kind" -> kind, "join_type" -> join.joinType.toString, "null_aware" -> nullAware,
       "build_side" -> buildSide.map { case BuildLeft => "left"; case BuildRight => "right" },
       "left_keys" -> join.leftKeys.map(SnapshotExpression(_)), "right_keys" -> join.rightKeys.map(SnapshotExpression(_)),
-      "condition" -> join.condition.map(SnapshotExpression(_)))
+      "condition" -> join.condition.map(SnapshotExpression.condition))
 }

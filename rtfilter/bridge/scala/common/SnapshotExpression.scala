@@ -9,23 +9,28 @@ import org.apache.spark.sql.types._
 
 /** An expression as the planner sees it: docs/protocol.md, "plan". */
 object SnapshotExpression {
-  def apply(e: Expression): ObjectNode = {
-    val json = e match {
-      case a: Attribute => Json.obj("kind" -> "attr", "id" -> a.exprId.id, "name" -> a.name, "type" -> a.dataType.catalogString)
-      case a: Alias => Json.obj("kind" -> "alias", "id" -> a.exprId.id, "name" -> a.name, "type" -> a.dataType.catalogString,
-        "child" -> SnapshotExpression(a.child))
-      case c: Cast => Json.obj("kind" -> "cast", "type" -> c.dataType.catalogString, "child" -> SnapshotExpression(c.child))
-      // Checked on 4.3: join keys of type float and double are wrapped so by NormalizeFloatingNumbers.
-      case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) =>
-        Json.obj("kind" -> "normalize", "type" -> e.dataType.catalogString, "child" -> SnapshotExpression(child))
-      // Checked on 4.3: ExtractEquiJoinKeys makes of `a <=> b` the keys coalesce(a, default) and isnull(a).
-      case Coalesce(Seq(child, literal: Literal)) if literal.value != null =>
-        Json.obj("kind" -> "coalesce_default", "type" -> e.dataType.catalogString, "child" -> SnapshotExpression(child))
-      case Shifted(child, sign, by) =>
-        Json.obj("kind" -> "shift", "type" -> e.dataType.catalogString, "sign" -> sign, "by" -> by, "child" -> SnapshotExpression(child))
-      case other => Json.obj("kind" -> "other", "text" -> other.toString.take(200), "type" -> other.dataType.catalogString,
-        "refs" -> other.references.toSeq.map(_.exprId.id))
-    }
+  def apply(e: Expression): ObjectNode = flagged(e, e match {
+    case a: Attribute => Json.obj("kind" -> "attr", "id" -> a.exprId.id, "name" -> a.name, "type" -> a.dataType.catalogString)
+    case a: Alias => Json.obj("kind" -> "alias", "id" -> a.exprId.id, "name" -> a.name, "type" -> a.dataType.catalogString,
+      "child" -> SnapshotExpression(a.child))
+    case c: Cast => Json.obj("kind" -> "cast", "type" -> c.dataType.catalogString, "child" -> SnapshotExpression(c.child))
+    // Checked on 4.3: join keys of type float and double are wrapped so by NormalizeFloatingNumbers.
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) =>
+      Json.obj("kind" -> "normalize", "type" -> e.dataType.catalogString, "child" -> SnapshotExpression(child))
+    // Checked on 4.3: ExtractEquiJoinKeys makes of `a <=> b` the keys coalesce(a, default) and isnull(a).
+    case Coalesce(Seq(child, literal: Literal)) if literal.value != null =>
+      Json.obj("kind" -> "coalesce_default", "type" -> e.dataType.catalogString, "child" -> SnapshotExpression(child))
+    case Shifted(child, sign, by) =>
+      Json.obj("kind" -> "shift", "type" -> e.dataType.catalogString, "sign" -> sign, "by" -> by, "child" -> SnapshotExpression(child))
+    case other => Json.obj("kind" -> "other", "text" -> other.toString.take(200), "type" -> other.dataType.catalogString,
+      "refs" -> other.references.toSeq.map(_.exprId.id))
+  })
+
+  /** A condition: what it reads and may do. Its text is left out: it would take longer than all the rest, and nobody is shown it. */
+  def condition(e: Expression): ObjectNode =
+    flagged(e, Json.obj("kind" -> "other", "text" -> "", "type" -> "boolean", "refs" -> e.references.toSeq.map(_.exprId.id)))
+
+  private def flagged(e: Expression, json: ObjectNode): ObjectNode = {
     if (!e.deterministic) json.put("deterministic", false)
     if (mayRaise(e)) json.put("may_raise", true)
     json

@@ -36,7 +36,7 @@ object NarrowedScan {
     val location = PrunedFileIndex(scan.relation.location, selection)
     val relation = scan.relation.copy(location = location, fileFormat = format)(scan.relation.sparkSession)
     val narrowed = new NarrowedScan(relation, scan.stream, scan.output, scan.requiredSchema, scan.partitionFilters,
-      scan.optionalBucketSet, scan.optionalNumCoalescedBuckets, filters ++ RuntimeFilters.without(scan), scan.tableIdentifier,
+      scan.optionalBucketSet, scan.optionalNumCoalescedBuckets, filters ++ RuntimeFilter.without(scan), scan.tableIdentifier,
       scan.disableBucketedScan, scan.markedForSingleTaskExecution, metrics)
     narrowed.copyTagsFrom(scan)
     narrowed

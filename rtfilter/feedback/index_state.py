@@ -6,6 +6,7 @@ import os
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.index_facts import roots_of_tables
+from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.packindex.shelf import index_folders, store_places
 from rtfilter.store.packindex.storage import LOG
 from rtfilter.store.paths import is_remote
@@ -22,7 +23,7 @@ def index_state(root: str, location: str) -> str | None:
         return None
     for place in places:
         try:
-            folders = index_folders(place)
+            folders = index_folders(place)[:MOST_INDEXES_IN_A_PLACE]
         except IndexStorageError:
             return None
         for folder in folders:

@@ -57,7 +57,7 @@ class Index:
 
         Raises:
             IndexDefinitionError: there is no such table or column, or a sketch does not fit.
-            IndexStateError: there is an index of that name, or somebody else makes one.
+            IndexStateError: there is an index of that name, of this table or in a shared location, or somebody else makes one.
             IndexStorageError: the table or the index is on a filesystem that can't be used.
         """
         if not sketches:
@@ -71,6 +71,7 @@ class Index:
             name, _lasting_name(table), typed.listed.root if place else None, tuple(sketches), typed.types_for(sketches)
         )
         index = cls(spark, table, name, storage_at(spark, index_place(place, typed.listed.root, name)))
+        _require_own(index._storage, typed.listed.root, table)
         index.last_build = actions.create(index._storage, definition, typed.listed, index._runner(typed.listed), tell)
         return index
 
@@ -80,12 +81,14 @@ class Index:
 
         Raises:
             IndexDefinitionError: the table does not exist.
-            IndexStateError: it has no index of that name.
+            IndexStateError: it has no index of that name, or a location that tables share has one of another table.
         """
         table = as_spark_reads(spark, table) if is_path(table) else table
-        storage = storage_at(spark, index_place(_location(spark, location), root_of(spark, table), name))
+        root = root_of(spark, table)
+        storage = storage_at(spark, index_place(_location(spark, location), root, name))
         if log.read_log(storage).latest is None:
             raise IndexStateError(f"the table {table!r} has no index {name!r} in {storage.place}; use create, or look at list.")
+        _require_own(storage, root, table)
         return cls(spark, table, name, storage)
 
     @classmethod
@@ -181,6 +184,17 @@ def _is_classic(spark: SparkSession) -> bool:
         return spark.sparkContext is not None
     except Exception:  # pyspark raises different kinds for an attribute that Connect lacks
         return False
+
+
+def _require_own(storage: IndexStorage, root: str, table: str) -> None:
+    """In a location that tables share a name may be another table's: refreshing that index would put this table's packs into it."""
+    snapshot = log.read_log(storage).snapshot
+    owner = None if snapshot is None else snapshot.definition
+    if owner is not None and owner.root is not None and absolute(owner.root) != absolute(root):
+        raise IndexStateError(
+            f"{storage.place} is an index of the table {owner.table!r} in {owner.root}, not of {table!r} in {root}; give the "
+            "index of each table a name of its own."
+        )
 
 
 def _location(spark: SparkSession | None, location: str | None) -> str:

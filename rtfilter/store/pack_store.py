@@ -66,7 +66,7 @@ class _Listed:
     files: tuple[FileIdentity, ...]
     total_bytes: int
     places: tuple[str, ...]
-    located: dict[tuple[str, int], Located] = field(default_factory=dict)
+    located: dict[tuple[str, str], Located] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class PackStore:
 
         What an index with a problem says is not kept: the problem may go.
         """
-        key = (index.storage.place, index.number)
+        key = (index.storage.place, index.version)
         with self._lock:
             found = listed.located.get(key)
         if found is None:

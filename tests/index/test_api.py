@@ -92,6 +92,18 @@ def test_a_location_of_its_own_holds_indexes_of_many_tables(folder: Path, tmp_pa
         Index.load(None, str(folder), "one")
 
 
+def test_a_name_in_a_shared_location_belongs_to_one_table(folder: Path, tmp_path: Path) -> None:
+    write_part(tmp_path / "other", "p0.parquet", 500)
+    here = str(tmp_path / "store")
+    Index.create(None, str(folder), [MinMax("a")], name="i", location=here)
+    before = Index.load(None, str(folder), "i", location=here).stats()
+    with pytest.raises(IndexStateError, match=r"is an index of the table .* not of .*other.* a name of its own"):
+        Index.load(None, str(tmp_path / "other"), "i", location=here)
+    with pytest.raises(IndexStateError, match="a name of its own"):
+        Index.create(None, str(tmp_path / "other"), [MinMax("a")], name="i", location=here)
+    assert Index.load(None, str(folder), "i", location=here).stats() == before
+
+
 @pytest.mark.parametrize(
     ("sketches", "words"),
     [

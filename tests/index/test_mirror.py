@@ -110,6 +110,21 @@ def test_a_refresh_is_seen_by_the_next_look_and_a_deletion_too(tmp_path: Path) -
     assert indexes(found, folder) == []
 
 
+def test_an_index_that_was_removed_and_made_again_is_seen(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    write_part(folder, "p0.parquet", 0)
+    create_index(folder)
+    found, files = Mirror(LoadedBatches()), FarFiles()
+    look(found, folder, files)
+    (before,) = indexes(found, folder)
+    shutil.rmtree(folder)
+    write_part(folder, "p1.parquet", 100)
+    create_index(folder)
+    look(found, folder, files)
+    (after,) = indexes(found, folder)
+    assert after.version != before.version and kept(after, folder, "a", 125).count(True) == 1
+
+
 def test_an_action_under_way_shows_the_snapshot_before_it(tmp_path: Path) -> None:
     folder = tmp_path / "t"
     write_part(folder, "p0.parquet", 0)

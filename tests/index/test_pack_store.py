@@ -12,8 +12,9 @@ import pytest
 
 from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_keys
 from rtfilter.store.pack_store import PackStore, StoreVerdict
-from rtfilter.store.packindex import actions
+from rtfilter.store.packindex import actions, shelf
 from rtfilter.store.packindex.listing import index_place, list_directory
+from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.packindex.storage import LocalStorage
 from rtfilter.store.sketches.kinds import Bloom, CMap, ValueSet
 from rtfilter.store.tables import ColumnFilter
@@ -176,3 +177,46 @@ def test_a_table_of_distinct_bounds_is_rejected_by_footers_and_index_alike(store
     create_index(tmp_path)
     verdict = ask(store, tmp_path, keys(25))
     assert kept(verdict) == [2] and verdict.uses[0].packs_rejected == 0
+
+
+def test_an_index_that_was_removed_and_made_again_is_another_one(store: PackStore, tmp_path: Path) -> None:
+    """Its log counts from one again: neither the number nor the name of its latest entry tells the two apart."""
+    folder = tmp_path / "t"
+    write_spread(folder, "b.parquet", 5)
+    create_index(folder, sketches=(Bloom("a"),))
+    write_spread(folder, "a.parquet", 0)
+    first, second = folder / "a.parquet", folder / "b.parquet"
+    both = [first, second]
+    assert kept(ask(store, folder, keys(7003), both)) == [0, 1, 2, 3, 4, 7]
+    before = store.shelf.shelved([str(folder / "_rtfilter")])[0].index
+    shutil.rmtree(folder / "_rtfilter")
+    create_index(folder, sketches=(Bloom("a"),))
+    after = store.shelf.shelved([str(folder / "_rtfilter")])[0].index
+    assert before is not None and after is not None and after is not before and before.version != after.version
+    assert kept(ask(store, folder, keys(7003), both)) == [7]
+    assert kept(ask(store, folder, keys(1003), both)) == [1]
+
+
+def test_an_index_that_was_made_again_between_two_looks_is_seen(store: PackStore, folder: Path) -> None:
+    create_index(folder, sketches=(Bloom("a"),))
+    assert kept(ask(store, folder, keys(7003))) == [7]
+    # As a table is overwritten: everything in it goes, its indexes too.
+    shutil.rmtree(folder)
+    write_spread(folder, "p2.parquet", 10)
+    create_index(folder, sketches=(Bloom("a"),))
+    assert kept(ask(store, folder, keys(12003))) == [2]
+
+
+def test_more_indexes_in_a_place_than_are_looked_at_are_told_of(
+    store: PackStore, folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "MOST_INDEXES_IN_A_PLACE", 2)
+    for name in ("i", "j", "k"):
+        create_index(folder, storage_of(folder, name), sketches=(Bloom("a"),))
+    place = str(folder / "_rtfilter")
+    assert len(store.shelf.shelved([place])) == len(store.shelf.shelved([place])) == 2
+    assert caplog.text.count("holds 3 indexes; queries look at the first 2 by name") == 1
+
+
+def test_all_indexes_of_a_place_stay_open() -> None:
+    assert shelf.MOST_OPEN > MOST_INDEXES_IN_A_PLACE

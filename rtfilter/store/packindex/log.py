@@ -47,13 +47,22 @@ _TRANSIENT = (CANCELLING, *(each.transient for each in (CREATE, REFRESH, OPTIMIZ
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One entry. `at_s`: seconds since 1970, for people. Stable entries but DOES_NOT_EXIST have a snapshot."""
+    """One entry. `at_s`: seconds since 1970, for people. Stable entries but DOES_NOT_EXIST have a snapshot.
+
+    `token`: no two entries have the same, not even those of one number in an index that was removed and made again.
+    """
 
     number: int
     state: str
     at_s: float
     writer: str
     snapshot: Snapshot | None
+    token: str = ""
+
+    @property
+    def version(self) -> str:
+        """What tells a snapshot from every other one that its directory ever had."""
+        return f"{self.number}:{self.token}"
 
     @property
     def is_stable(self) -> bool:
@@ -122,7 +131,8 @@ def _entry_from_dict(number: int, content: Any) -> LogEntry:
     snapshot = snapshot_from_dict(content["snapshot"]) if has_snapshot and "snapshot" in content else None
     if has_snapshot and snapshot is None:
         raise ValueError("a stable entry without a snapshot")
-    return LogEntry(number, str(state), float(at_s) if isinstance(at_s, int | float) else 0.0, writer, snapshot)
+    token = str(content.get("token", ""))
+    return LogEntry(number, str(state), float(at_s) if isinstance(at_s, int | float) else 0.0, writer, snapshot, token)
 
 
 def begin(storage: IndexStorage, action: Action) -> LogView:

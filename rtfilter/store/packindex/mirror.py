@@ -193,8 +193,8 @@ class Mirror:
         if view.state != ACTIVE or view.stable is None or view.snapshot is None:
             return None
         needed = needed_files(view.snapshot, columns)
-        number = view.stable.number
-        same = before if before is not None and before.index.number == number and before.columns == columns else None
+        version = view.stable.version
+        same = before if before is not None and before.index.version == version and before.columns == columns else None
         problems = [] if same is None else list(same.index.problems.values())
         # A copy may be damaged, or have been away for a while.
         if same is not None and problems and not same.is_checked:
@@ -204,8 +204,8 @@ class Mirror:
         is_coming = any(problem.reason == INDEX_COMING for problem in problems)
         # An index keeps what it could not open as not there, though the copies are well: nothing but a new one tries again.
         if same is None or brought or is_coming or (problems and now - same.opened_s >= TRY_AGAIN_S):
-            files.keep_only(number)
-            return _Mirrored(files, PackIndex(files, view.snapshot, number, self._loaded), columns, now)
+            files.keep_only(view.stable.number)
+            return _Mirrored(files, PackIndex(files, view.snapshot, version, self._loaded), columns, now)
         return replace(same, is_checked=bool(problems))
 
     def _log_once(self, what: str, problem: IndexProblem | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rtfilter.store.index_use import INDEX_COMING, INDEX_TOO_LARGE, INDEX_UNFINISHED, IndexProblemError
@@ -27,15 +27,16 @@ class EntryNeededError(LookupError):
 
 @dataclass(slots=True)
 class MirroredFiles:
-    """An index's files as they are here: the names and the read entries of its log, and its data files in the cache."""
+    """An index's files as they are here: its log's files, by name with size and time, those that were read, and the data files in
+    the cache."""
 
     place: str
-    log_names: tuple[str, ...]
+    log_files: Mapping[str, tuple[int, int]]
     cache: LocalCache
     entries: dict[str, bytes] = field(default_factory=dict)
 
     def names(self, folder: str) -> list[str]:
-        return list(self.log_names) if folder == LOG else []
+        return list(self.log_files) if folder == LOG else []
 
     def read(self, name: str) -> bytes:
         if name not in self.entries:
@@ -57,9 +58,13 @@ class MirroredFiles:
 
 def files_in(folder: str, entries: Iterable[RemoteEntry], before: MirroredFiles | None, cache: LocalCache) -> MirroredFiles:
     """The files of an index whose log was listed, with what an earlier look has read of them."""
-    names = tuple(proper_names(LOG, (each.name for each in entries)))
-    known = {} if before is None else before.entries
-    return MirroredFiles(folder, names, cache, {name: content for name, content in known.items() if name in names})
+    listed = {each.name: (each.size_bytes, each.mtime_ms) for each in entries}
+    files = {name: listed[name.removeprefix(f"{LOG}/")] for name in proper_names(LOG, listed)}
+    if before is None:
+        return MirroredFiles(folder, files, cache)
+    # An index that was removed and made again has the same names.
+    known = {name: content for name, content in before.entries.items() if before.log_files.get(name) == files.get(name)}
+    return MirroredFiles(folder, files, cache, known)
 
 
 def needed_files(snapshot: Snapshot, columns: Collection[str]) -> list[DataFile]:

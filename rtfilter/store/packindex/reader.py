@@ -31,10 +31,11 @@ _log = logging.getLogger(__name__)
 
 
 class PackIndex:
-    """The verdicts of one snapshot. What can't be read is told once to `problems` and leaves packs open."""
+    """The verdicts of one snapshot, whose log entry has that `version`. What can't be read is told once to `problems` and leaves
+    packs open."""
 
-    def __init__(self, storage: IndexFiles, snapshot: Snapshot, number: int, loaded: LoadedBatches | None = None) -> None:
-        self.storage, self.snapshot, self.number = storage, snapshot, number
+    def __init__(self, storage: IndexFiles, snapshot: Snapshot, version: str, loaded: LoadedBatches | None = None) -> None:
+        self.storage, self.snapshot, self.version = storage, snapshot, version
         self.problems: dict[str, IndexProblem] = {}
         self._loaded = LoadedBatches() if loaded is None else loaded
         self._catalog: Catalog | None = None
@@ -166,4 +167,4 @@ def open_index(storage: IndexFiles, loaded: LoadedBatches | None = None) -> Pack
     view: LogView = read_log(storage)
     if view.state != ACTIVE or view.stable is None or view.snapshot is None:
         return None
-    return PackIndex(storage, view.snapshot, view.stable.number, loaded)
+    return PackIndex(storage, view.snapshot, view.stable.version, loaded)

@@ -22,7 +22,8 @@ from rtfilter.store.packindex.storage import LOG, LocalStorage
 from rtfilter.store.packindex.told_once import ToldOnce
 from rtfilter.store.paths import absolute, is_remote, local_path
 
-MOST_OPEN = 64
+# More than a place may hold: looking at all of them in turn must not close what the next query needs.
+MOST_OPEN = 2 * MOST_INDEXES_IN_A_PLACE
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,26 @@ def index_folders(place: str) -> list[str]:
         return []
     except OSError as error:
         raise IndexProblemError(INDEX_UNREACHABLE, f"can't list {place}: {error.strerror}.") from error
-    return found[:MOST_INDEXES_IN_A_PLACE]
+    return found
+
+
+def _too_many(place: str, count: int) -> str:
+    return (
+        f"{place} holds {count} indexes; queries look at the first {MOST_INDEXES_IN_A_PLACE} by name. Leave "
+        "rtfilter.store.location empty, so that each table keeps its own, or give groups of tables places of their own."
+    )
+
+
+def _latest_entry(storage: LocalStorage) -> str:
+    """A log's latest entry by name and file: an index that was removed and made again has the same names. Empty without one."""
+    names = storage.names(LOG)
+    if not names:
+        return ""
+    try:
+        found = os.stat(os.path.join(storage.place, names[-1]))
+    except OSError:
+        return f"{names[-1]} is gone"
+    return f"{names[-1]} {found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
 
 
 def without_partitions(folder: str) -> str:
@@ -60,7 +80,7 @@ def without_partitions(folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """What was found when the log's latest entry was `latest`; `at_s` is monotonic. None: there is no index."""
+    """What was found when the log's latest entry was `latest` (`_latest_entry`); `at_s` is monotonic. None: there is no index."""
 
     latest: str
     found: ShelvedIndex | None
@@ -95,14 +115,16 @@ class IndexShelf:
         except IndexStorageError as error:
             self._log_once(place, error)
             return [ShelvedIndex("", place, None, problem_of(error))]
-        self._told.forget(place)
-        return [found for folder in folders if (found := self._shelved(folder)) is not None]
+        if len(folders) > MOST_INDEXES_IN_A_PLACE:
+            self._log_once(place, IndexProblemError(INDEX_UNREACHABLE, _too_many(place, len(folders))))
+        else:
+            self._told.forget(place)
+        return [found for folder in folders[:MOST_INDEXES_IN_A_PLACE] if (found := self._shelved(folder)) is not None]
 
     def _shelved(self, folder: str) -> ShelvedIndex | None:
         storage = LocalStorage(folder)
         try:
-            names = storage.names(LOG)
-            latest = names[-1] if names else ""
+            latest = _latest_entry(storage)
             with self._lock:
                 known = self._open.get(folder)
                 if known is not None and known.latest == latest and not known.is_over:
@@ -125,12 +147,12 @@ class IndexShelf:
         view = read_log(storage)
         problem = problem_of_log(view)
         if view.state == ACTIVE and view.stable is not None and view.snapshot is not None:
-            same = known is not None and view.stable.number == known.number
-            index = known if same else PackIndex(storage, view.snapshot, view.stable.number, self._loaded)
+            same = known is not None and view.stable.version == known.version
+            index = known if same else PackIndex(storage, view.snapshot, view.stable.version, self._loaded)
             return shelved_in(storage.place, index, problem)
         root = None if view.snapshot is None else table_root(storage.place, view.snapshot)
         return None if problem is None else shelved_in(storage.place, None, problem, root)
 
     def _log_once(self, folder: str, error: IndexStorageError) -> None:
         if self._told.is_news(folder, str(error)):
-            _log.warning("index in %s: %s It is not used.", folder, error)
+            _log.warning("index in %s: %s What it can't say is read.", folder, error)

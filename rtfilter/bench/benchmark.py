@@ -8,22 +8,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rtfilter.bench.cache import DataCache
 from rtfilter.bench.checkpoint import Checkpoint
 from rtfilter.bench.duckdb_engine import DuckDbEngine
 from rtfilter.bench.duckgen import connection
 from rtfilter.bench.html import render_report
+from rtfilter.bench.identity import build_digest, tables_digest
 from rtfilter.bench.machine import MachineData, machine_data
 from rtfilter.bench.modes import DUCKDB
 from rtfilter.bench.progress import BenchProgress
 from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
-from rtfilter.bench.run import Engine, Outcome, Step, run_query
+from rtfilter.bench.run import Engine, Outcome, Step, first_line, run_query
 from rtfilter.bench.session import start_session
 from rtfilter.bench.spark_engine import SparkEngine, register_tables
 from rtfilter.bench.suite import DataRequest, Query, Suite
-from rtfilter.errors import BenchError
+from rtfilter.errors import BenchError, RtFilterError
 from rtfilter.hardware import usable_cpus
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,15 @@ class Plan:
     query_ids: tuple[str, ...]
     data: Path
     out: Path
-    master: str
 
     def __post_init__(self) -> None:
         for option, count in (("--pack-rows", self.settings.pack_rows), ("--files", self.settings.files)):
             if count is not None and count < 1:
                 raise BenchError(f"{option} is {count}; it must be 1 or more.")
+        if self.settings.sf is None and self.suite.scales:
+            raise BenchError(f"suite {self.suite.name!r} needs a scale factor: give --sf.")
+        if self.settings.sf is not None and not self.suite.scales:
+            raise BenchError(f"suite {self.suite.name!r} has no --sf: its data is there already. Leave the option out.")
         if self.settings.zipf is not None and self.suite.default_zipf is None:
             raise BenchError(f"suite {self.suite.name!r} has no --zipf: its data is not skewed. Leave the option out.")
 
@@ -56,7 +64,7 @@ def run_benchmark(plan: Plan, progress: BenchProgress) -> Result:
     """
     settings = plan.settings
     request = DataRequest(
-        sf=settings.sf,
+        sf=1.0 if settings.sf is None else settings.sf,
         zipf=settings.zipf,
         layout=settings.layout,
         cache=DataCache(plan.data),
@@ -71,25 +79,36 @@ def run_benchmark(plan: Plan, progress: BenchProgress) -> Result:
     if not queries:
         raise BenchError(f"the data of this scale factor has none of the queries {', '.join(plan.query_ids)}. Give a larger --sf.")
     machine = machine_data()
-    outcomes = _run_queries(plan, queries, data.tables, machine, progress)
+    checkpoint = _checkpoint(plan, machine, data.tables)
+    outcomes = _run_queries(plan, queries, data.tables, checkpoint, progress)
     measurements = tuple(measured for outcome in outcomes for measured in outcome.measurements)
     failures = tuple(failure for outcome in outcomes for failure in outcome.failures)
     result = Result(settings, machine, measurements, failures, data.distributions)
     progress.say("writes the report")
     write_text_atomically(plan.out / "result.json", as_json(result.to_dict()))
     write_text_atomically(plan.out / "report.html", render_report(result))
-    _checkpoint(plan, machine).finish()
+    checkpoint.finish()
     return result
 
 
-def _checkpoint(plan: Plan, machine: MachineData) -> Checkpoint:
-    return Checkpoint(plan.out, {"settings": asdict(plan.settings), "machine": machine, "master": plan.master})
+def _checkpoint(plan: Plan, machine: MachineData, tables: Mapping[str, Path]) -> Checkpoint:
+    """Of this benchmark: what another build, another table or another setting gave is not taken over."""
+    return Checkpoint(
+        plan.out,
+        {
+            "settings": asdict(plan.settings),
+            "spark_conf": dict(plan.suite.spark_conf),
+            "machine": machine,
+            "build": build_digest(),
+            "tables": tables_digest(tables),
+        },
+    )
 
 
 def _run_queries(
-    plan: Plan, queries: Sequence[Query], tables: Mapping[str, Path], machine: MachineData, progress: BenchProgress
+    plan: Plan, queries: Sequence[Query], tables: Mapping[str, Path], checkpoint: Checkpoint, progress: BenchProgress
 ) -> list[Outcome]:
-    settings, checkpoint = plan.settings, _checkpoint(plan, machine)
+    settings = plan.settings
     finished = checkpoint.finished(queries)
     left = [query for query in queries if query.id not in finished]
     if finished:
@@ -119,13 +138,13 @@ def _engines(plan: Plan, tables: Mapping[str, Path], progress: BenchProgress) ->
     with tempfile.TemporaryDirectory(prefix="rtfilter-bench-") as scratch, connection(Path(scratch)) as con:
         if any(mode != DUCKDB for mode in modes):
             progress.say("starts Spark")
-            name = f"rtfilter bench {plan.suite.name}"
-            spark = start_session(name, plan.master, plan.settings.broadcast_threshold_bytes, conf=plan.suite.spark_conf)
-            register_tables(spark, tables)
+            spark = _spark(plan)
         try:
+            if spark is not None:
+                register_tables(spark, tables)
             for mode in modes:
                 if mode == DUCKDB:
-                    engines[mode] = DuckDbEngine(con, tables, local_threads(plan.master), plan.settings.timeout_s)
+                    engines[mode] = DuckDbEngine(con, tables, local_threads(plan.settings.master), plan.settings.timeout_s)
                 else:
                     assert spark is not None
                     engines[mode] = SparkEngine(spark, mode, plan.settings.timeout_s)
@@ -133,6 +152,20 @@ def _engines(plan: Plan, tables: Mapping[str, Path], progress: BenchProgress) ->
         finally:
             if spark is not None:
                 spark.stop()
+
+
+def _spark(plan: Plan) -> SparkSession:
+    try:
+        return start_session(
+            f"rtfilter bench {plan.suite.name}",
+            plan.settings.master,
+            plan.settings.broadcast_threshold_bytes,
+            conf=plan.suite.spark_conf,
+        )
+    except RtFilterError:
+        raise
+    except Exception as error:  # whatever Py4J or Spark raises
+        raise BenchError(f"Spark does not start with --master {plan.settings.master!r}: {first_line(error)}") from error
 
 
 def local_threads(master: str) -> int:

@@ -14,16 +14,17 @@ from rtfilter.bench.run import Execution, Failure, Measurement, Outcome
 from rtfilter.bench.suite import Query
 from rtfilter.errors import BenchError
 
-FILE = "unfinished.jsonl"
+FILE = "unfinished-{}.jsonl"
 
 
 class Checkpoint:
-    """A file with a line for each finished query of one benchmark; a line of another benchmark's, or half a line, counts for
-    nothing. Use `finish` at the end: a finished benchmark leaves none."""
+    """A file with a line for each finished query of one benchmark, whose digest is in its name; half a line counts for nothing.
+
+    Use `finish` at the end: a finished benchmark leaves none."""
 
     def __init__(self, directory: Path, benchmark: Mapping[str, Any]) -> None:
-        self._file = directory / FILE
         self._digest = _digest(benchmark)
+        self._file = directory / FILE.format(self._digest[:12])
 
     def finished(self, queries: Sequence[Query]) -> dict[str, Outcome]:
         """The outcomes by query id of those queries that an earlier process finished, with the same text."""

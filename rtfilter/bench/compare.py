@@ -13,13 +13,17 @@ from rich.table import Table
 
 from rtfilter.errors import BenchError
 
-SETTINGS = ("suite", "sf", "zipf", "layout")
+SETTINGS = ("suite", "sf", "zipf", "layout", "runs")
 NEEDED = ("suite", "machine", "queries", "summary", "modes")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One query in one mode, measured twice: medians in ms, whether the single runs of the two overlap, packs kept."""
+    """One query in one mode, measured twice: medians in ms, whether the single runs of the two overlap, packs kept.
+
+    `same_rows` is None where another engine judged the results: their digests are of its form then (a decimal, say, where the
+    other has a float).
+    """
 
     query_id: str
     mode: str
@@ -28,7 +32,7 @@ class Pair:
     overlap: bool
     before_packs: int | None
     after_packs: int | None
-    same_rows: bool
+    same_rows: bool | None
 
     @property
     def ratio(self) -> float:
@@ -117,9 +121,10 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def _remark(pair: Pair) -> str:
-    if not pair.same_rows:
-        return "[red]another result[/red]"
-    return "runs overlap" if pair.overlap else ("faster" if pair.ratio > 1 else "[red]slower[/red]")
+    speed = "runs overlap" if pair.overlap else ("faster" if pair.ratio > 1 else "[red]slower[/red]")
+    if pair.same_rows is None:
+        return f"{speed}, another judge"
+    return speed if pair.same_rows else f"{speed}, [red]another result[/red]"
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -149,7 +154,7 @@ def _pair(before: Mapping[str, Any], after: Mapping[str, Any]) -> Pair:
         overlap,
         before["packs_kept"],
         after["packs_kept"],
-        before["result_sha256"] == after["result_sha256"],
+        before["result_sha256"] == after["result_sha256"] if before.get("judge") == after.get("judge") else None,
     )
 
 
@@ -158,7 +163,7 @@ def _unequal(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
         return [f"{key}: {a.get(key)} / {b.get(key)}" for key in keys if a.get(key) != b.get(key)]
 
     parts = ((first.get(part, {}), second.get(part, {})) for part in ("machine", "options"))
-    return differing(first, second, SETTINGS) + [text for a, b in parts for text in differing(a, b, a)]
+    return differing(first, second, SETTINGS) + [text for a, b in parts for text in differing(a, b, {**a, **b})]
 
 
 def _names(keys: set[tuple[str, str]], order: Mapping[tuple[str, str], object]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rtfilter.bench.deadline import deadline
 from rtfilter.bench.duckgen import quoted
-from rtfilter.bench.run import Execution, query_error
+from rtfilter.bench.run import Execution, query_error, unreadable_table
 from rtfilter.bench.suite import Query
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ class DuckDbEngine:
         self._timeout_s = timeout_s
         con.execute(f"SET threads = {threads}")
         for name, path in tables.items():
-            con.execute(f"CREATE VIEW {name} AS SELECT * FROM {_read_parquet(path)}")
+            try:
+                con.execute(f'CREATE VIEW "{name}" AS SELECT * FROM {_read_parquet(path)}')
+            except Exception as error:  # duckdb.Error, without importing the module for its name
+                raise unreadable_table(name, path, error) from error
 
     def run(self, query: Query, count_bytes: bool = False) -> Execution:
         """Plans and fetches the query. DuckDB counts neither rows scanned nor bytes read in a form to be held against Spark's.

@@ -103,7 +103,7 @@ def _extension_connection(generator: Generator) -> Iterator[duckdb.DuckDBPyConne
 def connection(scratch: Path, database: Path | None = None, most_bytes: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB connection that spills into `scratch` and uses at most half of the machine's memory, and no more than `most_bytes`.
 
-    Its failures to write surface as OSError, so that the cache can name the directory and the way out.
+    Its failures to write or to find room surface as OSError, so that the cache can name the directory and the way out.
     """
     duckdb_module = import_duckdb()
     con = duckdb_module.connect(str(database) if database else ":memory:")
@@ -115,7 +115,7 @@ def connection(scratch: Path, database: Path | None = None, most_bytes: int | No
         # Spark's default, so that a LIMIT cuts both engines' rows at the same place.
         con.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
         yield con
-    except duckdb_module.IOException as error:
+    except (duckdb_module.IOException, duckdb_module.OutOfMemoryException) as error:
         raise OSError(str(error).splitlines()[0]) from error
     finally:
         con.close()

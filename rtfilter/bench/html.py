@@ -49,6 +49,7 @@ def render_report(result: Result) -> str:
         failures=result.failures,
         regressions=regressions(result),
         by_query=result.by_query,
+        compared=sum(len(by_mode) > 1 for by_mode in result.by_query.values()),
         ratio_modes=[mode for mode in modes if mode != OFF] if OFF in modes else [],
         charts=[(title, chart) for title, chart in _charts(result) if chart is not None],
         time_charts=[(title, _time_chart(part)) for title, part in _families(result.by_query)],

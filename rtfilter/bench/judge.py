@@ -10,6 +10,7 @@ from itertools import zip_longest
 from rtfilter.bench.canonical import Row, holds_rows, same_result
 from rtfilter.bench.order_keys import TopRows, top_rows
 from rtfilter.bench.suite import Query
+from rtfilter.errors import BenchError
 
 SHOWN_ROWS = 3
 
@@ -24,14 +25,18 @@ def difference(
     """None when the rows are right, else a sentence that shows the first rows of both sides.
 
     `expected` are the judge's rows, with output columns of these names; `all_expected` runs the judge's query without its
-    LIMIT, and is only called when the rows differ and a LIMIT may be why.
+    LIMIT, and is only called when the rows differ and a LIMIT may be why. When that fails (BenchError) the sentence says so.
     """
     if same_result(rows, expected):
         return None
-    top = top_rows(query.duckdb_sql, columns)
-    if top is not None and len(rows) == len(expected) and explained_by_ties(rows, all_expected(), top):
-        return None
-    return f"gives {shown(rows, expected)}, expected {shown(expected, rows)}"
+    top, remark = top_rows(query.duckdb_sql, columns), ""
+    if top is not None and len(rows) == len(expected):
+        try:
+            if explained_by_ties(rows, all_expected(), top):
+                return None
+        except BenchError as error:
+            remark = f"; whether ties at the LIMIT are why could not be found out: {error}"
+    return f"gives {shown(rows, expected)}, expected {shown(expected, rows)}{remark}"
 
 
 def explained_by_ties(rows: Sequence[Row], all_rows: Sequence[Row], top: TopRows) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rtfilter.bench.modes import OFF, RTFILTER, RTFILTER_ROWS
 from rtfilter.bench.run import Measurement, Outcome
+from rtfilter.errors import BenchError
 
 SUITE = "imci-micro"
 # The seed's form, whose build side is item; the same by another column of item, which Spark can't carry over to inventory; and the
@@ -63,6 +64,11 @@ def modes_of(cold: bool) -> tuple[str, ...]:
 def query_ids(builds: Sequence[str], selectivities: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
     """The queries of the matrix in the suite's order; all selectivities when none is named."""
     families = tuple(FAMILY_OF_BUILD[build] for build in builds)
+    known = tuple(known)
+    exist = sorted({each[len(family) :] for each in known for family in families if each.startswith(family)}, reverse=True)
+    for selectivity in selectivities:
+        if selectivity not in exist:
+            raise BenchError(f"there is no selectivity {selectivity!r}. Those that exist: {', '.join(exist)}.")
     return tuple(
         query_id
         for query_id in known

@@ -13,7 +13,7 @@ from typing import Any
 
 from rtfilter.bench.choice import choice_summary, choices
 from rtfilter.bench.machine import MachineData
-from rtfilter.bench.modes import OFF
+from rtfilter.bench.modes import OFF, judge_of
 from rtfilter.bench.predictions import filter_gains, rank_correlation
 from rtfilter.bench.run import Failure, Measurement
 from rtfilter.bench.sign_test import sign_test
@@ -26,10 +26,10 @@ SIGNIFICANT = 0.0625
 
 @dataclass(frozen=True)
 class Settings:
-    """What a benchmark was asked for."""
+    """What a benchmark was asked for. `sf` is None where the suite's data is what it is."""
 
     suite: str
-    sf: float
+    sf: float | None
     zipf: float | None
     layout: str
     modes: tuple[str, ...]
@@ -39,6 +39,7 @@ class Settings:
     files: int | None = None
     broadcast_threshold_bytes: int | None = None
     timeout_s: float | None = None
+    master: str = "local[*]"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Result:
             "modes": list(settings.modes),
             "runs": settings.runs,
             "machine": self.machine,
-            "queries": [_entry(measured) for measured in self.measurements],
+            "queries": [_entry(measured, judge_of(tuple(self.by_query[measured.query.id]))) for measured in self.measurements],
             "summary": _summary(self),
             "failures": [asdict(failure) for failure in self.failures],
             "options": {
@@ -84,11 +85,12 @@ class Result:
                 "files": settings.files,
                 "broadcast_threshold_bytes": settings.broadcast_threshold_bytes,
                 "timeout_s": settings.timeout_s,
+                "master": settings.master,
             },
         }
 
 
-def _entry(measured: Measurement) -> dict[str, Any]:
+def _entry(measured: Measurement, judge: str) -> dict[str, Any]:
     last = measured.last
     return {
         "id": measured.query.id,
@@ -97,6 +99,8 @@ def _entry(measured: Measurement) -> dict[str, Any]:
         "median_ms": round(measured.median_ms, 3),
         "rows": measured.rows,
         "result_sha256": measured.result_sha256,
+        "judge": judge,
+        "difference": measured.difference,
         "scan_rows": last.scan_rows,
         "bytes_read": measured.bytes_read,
         "packs_total": last.packs_total,

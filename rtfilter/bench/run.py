@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
 from rtfilter.bench.canonical import Row, result_sha256
@@ -31,8 +32,17 @@ def query_error(query: Query, mode: str, error: Exception, timeout_s: float | No
     """What an engine raises for an error of its own: the first line of it, or the limit when that ran out."""
     if timeout_s is not None:
         return QueryTimeoutError(f"query {query.id!r} took longer than {timeout_s:g} s in mode {mode!r}")
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return QueryFailedError(f"query {query.id!r} failed in mode {mode!r}: {reason}")
+    return QueryFailedError(f"query {query.id!r} failed in mode {mode!r}: {first_line(error)}")
+
+
+def unreadable_table(name: str, path: Path, error: Exception) -> BenchError:
+    """What an engine raises for a table that it can't make a view of."""
+    return BenchError(f"table {name!r} cannot be read as Parquet from {str(path)!r}: {first_line(error)}")
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without the stack that Py4J adds; its class when it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @dataclass(frozen=True)
@@ -175,9 +185,18 @@ def _measurements(
     expected_sha256 = result_sha256(judged.rows)
 
     @cache
-    def all_expected() -> Sequence[Row]:
+    def without_its_limit() -> Sequence[Row] | QueryFailedError:
         unlimited = replace(query, spark_sql=without_limit(query.spark_sql), duckdb_sql=without_limit(query.duckdb_sql))
-        return engines[judge].run(unlimited).rows
+        try:
+            return engines[judge].run(unlimited).rows
+        except QueryFailedError as error:
+            return error
+
+    def all_expected() -> Sequence[Row]:
+        found = without_its_limit()
+        if isinstance(found, QueryFailedError):
+            raise found
+        return found
 
     against_answer = None if query.answer is None else answer_difference(judged.rows, query.answer)
     for mode, executions in by_mode.items():

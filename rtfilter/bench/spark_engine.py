@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rtfilter.bench.deadline import deadline
 from rtfilter.bench.modes import LAYER_MODES, MODE_KEYS, SPARK_CONF_BY_MODE
-from rtfilter.bench.run import Execution, query_error
+from rtfilter.bench.run import Execution, first_line, query_error, unreadable_table
 from rtfilter.bench.suite import Query
+from rtfilter.errors import BenchError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,9 +21,16 @@ VECTORED_IO = "parquet.hadoop.vectored.io.enabled"
 
 
 def register_tables(spark: SparkSession, tables: Mapping[str, Path]) -> None:
-    """Makes every table a temporary view of the session."""
+    """Makes every table a temporary view of the session.
+
+    Raises:
+        BenchError: a table is no Parquet.
+    """
     for name, path in tables.items():
-        spark.read.parquet(str(path)).createOrReplaceTempView(name)
+        try:
+            spark.read.parquet(str(path)).createOrReplaceTempView(name)
+        except Exception as error:  # whatever Py4J or Spark raises
+            raise unreadable_table(name, path, error) from error
 
 
 class SparkEngine:
@@ -34,7 +42,6 @@ class SparkEngine:
         self._spark = spark
         self._timeout_s = timeout_s
         self._mode = mode
-        self._reported_execution: int | None = None
 
     def run(self, query: Query, count_bytes: bool = False) -> Execution:
         """Plans and collects the query; the time covers both, as a user would wait for both.
@@ -44,7 +51,24 @@ class SparkEngine:
 
         Raises:
             QueryFailedError: Spark cannot run it in this mode; QueryTimeoutError: not in the time that it is given.
+            BenchError: Spark itself has died.
         """
+        from rtfilter.bridge.jvm import is_gone
+
+        try:
+            return self._run(query, count_bytes)
+        except Exception as error:  # Py4J's own, or one that was raised for it
+            if not is_gone(self._spark):
+                raise
+            raise BenchError(
+                f"Spark died in query {query.id!r} in mode {self._mode!r}: {first_line(error)}. What is finished is kept: "
+                "start again with the same options to go on."
+            ) from error
+
+    def _run(self, query: Query, count_bytes: bool) -> Execution:
+        from rtfilter.bridge.jvm import is_gone
+
+        before = self._last_execution()
         self._set_mode()
         self._set(VECTORED_IO, "false" if count_bytes else None)
         job_group = f"rtfilter-bench-{next(self._run_numbers)}"
@@ -57,10 +81,17 @@ class SparkEngine:
                 rows = [tuple(row) for row in frame.collect()]
                 ms = (time.perf_counter() - begin) * 1000
             except Exception as error:  # whatever Py4J or Spark raises, the run's name is what the reader needs first
+                if is_gone(self._spark):
+                    raise
                 raise query_error(query, self._mode, error, self._timeout_s if limit.passed else None) from error
             finally:
                 context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
-        return self._counted(ms, rows, frame, job_group if count_bytes else None)
+        try:
+            return self._counted(ms, rows, frame, job_group if count_bytes else None, before)
+        except Exception as error:  # a listener that is late, say
+            if is_gone(self._spark):
+                raise
+            raise query_error(query, self._mode, error, None) from error
 
     def _set_mode(self) -> None:
         wanted = SPARK_CONF_BY_MODE[self._mode]
@@ -73,11 +104,13 @@ class SparkEngine:
         else:
             self._spark.conf.set(key, value)
 
-    def _counted(self, ms: float, rows: list[tuple[object, ...]], frame: DataFrame, job_group: str | None) -> Execution:
+    def _counted(
+        self, ms: float, rows: list[tuple[object, ...]], frame: DataFrame, job_group: str | None, before: int | None
+    ) -> Execution:
         from rtfilter.bridge.jvm import bytes_read, scan_metrics
 
         scans = scan_metrics(frame)
-        filters = self._filters_of_this_run()
+        filters = self._filters_since(before)
         packs_total, packs_kept = packs_read(scans, filters)
         return Execution(
             ms=ms,
@@ -90,34 +123,37 @@ class SparkEngine:
             columns=frame.columns,
         )
 
-    def _filters_of_this_run(self) -> list[dict[str, Any]]:
+    def _last_execution(self) -> int | None:
+        from rtfilter.bridge.jvm import last_record, session_id
+
+        record = last_record(self._spark, [session_id(self._spark)]) if self._mode in LAYER_MODES else None
+        return None if record is None else int(record["execution"])
+
+    def _filters_since(self, before: int | None) -> list[dict[str, Any]]:
+        """The filters of the latest report, which must not be that of execution `before`: a query without a join leaves none."""
         if self._mode not in LAYER_MODES:
             return []
         from rtfilter.inspection import last_report
 
         report = last_report(self._spark)
-        # A query without a join leaves no report: the latest one is then an earlier query's.
-        if report is None or report.execution == self._reported_execution:
-            return []
-        self._reported_execution = report.execution
-        return list(report.to_dict()["filters"])
+        return [] if report is None or report.execution == before else list(report.to_dict()["filters"])
 
 
 def packs_read(scans: Sequence[Mapping[str, Any]], filters: Sequence[Mapping[str, Any]]) -> tuple[int | None, int | None]:
     """Packs that the scans had and packs that they opened, from the scans' own metrics.
 
     A scan that was left as Spark planned it counts no packs. When a candidate knows how many its table has, all of them
-    count as read; where nobody knows, the answer is None.
+    count as read; a table of which nobody knows is left out, and the answer is None when there is no other.
     """
-    narrowed = [scan for scan in scans if int(scan.get("packs_total", 0)) > 0]
-    total = sum(int(scan["packs_total"]) for scan in narrowed)
-    kept = sum(int(scan["packs_read"]) for scan in narrowed)
-    if narrowed:
-        return total, kept
     known: dict[str, int] = {}
     for candidate in filters:
         # A filter of several columns names its table with each of them.
         table = str(candidate.get("probe", "")).partition(", ")[0].rpartition(".")[0]
         known[table] = max(known.get(table, 0), int(candidate.get("packs_total") or 0))
-    untouched = sum(known.values())
-    return (untouched, untouched) if untouched else (None, None)
+    total = kept = 0
+    for scan in scans:
+        own = int(scan.get("packs_total", 0))
+        whole = 0 if own else known.get(str(scan.get("table")), 0)
+        total += own + whole
+        kept += (int(scan["packs_read"]) if own else 0) + whole
+    return (total, kept) if total else (None, None)

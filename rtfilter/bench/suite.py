@@ -87,8 +87,8 @@ class SuiteData:
 class Suite:
     """A named set of queries over generated data. `layouts` begins with the default one; ids are known before the data is.
 
-    `default_zipf` is None where the data is not skewed. `spark_conf` is what the queries need in every Spark mode;
-    `broadcast_threshold_bytes` holds where the user gives none.
+    `default_zipf` is None where the data is not skewed, `scales` False where it is what it is. `spark_conf` is what the queries
+    need in every Spark mode; `broadcast_threshold_bytes` holds where the user gives none.
     """
 
     name: str
@@ -97,6 +97,7 @@ class Suite:
     query_ids: tuple[str, ...]
     prepare: Callable[[DataRequest], SuiteData]
     default_zipf: float | None = None
+    scales: bool = True
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     broadcast_threshold_bytes: int | None = None
 
@@ -117,7 +118,7 @@ def load_suite(name: str) -> Suite:
         raise BenchError(_no_such_suite(name, tuple(points)))
     try:
         suite = points[name].load()
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         raise BenchError(
             f"suite {name!r} cannot be loaded: {error}. Install what benchmarks need: pip install 'rtfilter[bench]'."
         ) from error

@@ -27,7 +27,9 @@ from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
 from rtfilter.errors import BenchError, did_you_mean
 
 AS_IT_IS = "as it is"
-SUFFIX = ".toml"
+FILE, SUFFIX = "suite.toml", ".toml"
+# Both engines know a table by such a name without quotes.
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _STRING, _INT, _TABLE = "a text", "a whole number", "a table of texts"
 KEYS: Mapping[str, str] = {
     "name": _STRING,
@@ -40,9 +42,10 @@ KEYS: Mapping[str, str] = {
 }
 
 
-def is_suite_file(name: str) -> bool:
-    """Whether a suite's name is the path of a file rather than a registered name."""
-    return name.endswith(SUFFIX)
+def suite_file(name: str) -> Path | None:
+    """The file that a suite's name is the path of, or of whose folder; None for a registered name."""
+    inside = Path(name) / FILE
+    return inside if inside.is_file() else Path(name) if name.endswith(SUFFIX) else None
 
 
 def read_suite(file: Path) -> Suite:
@@ -56,6 +59,9 @@ def read_suite(file: Path) -> Suite:
     tables = {name: _existing(file, f"table {name!r}", folder / place) for name, place in content.get("tables", {}).items()}
     if not tables:
         raise BenchError(f'{file} has no table. Name some under [tables], such as: sales = "data/sales".')
+    for name in tables:
+        if not _NAME.fullmatch(name):
+            raise BenchError(f"{file}: table {name!r} must have a name of letters, digits and underscores, such as my_table.")
     queries = _queries(file, content, tuple(tables))
 
     def prepare(request: DataRequest) -> SuiteData:
@@ -69,6 +75,7 @@ def read_suite(file: Path) -> Suite:
         layouts=(AS_IT_IS,),
         query_ids=tuple(query.id for query in queries),
         prepare=prepare,
+        scales=False,
         spark_conf=content.get("spark_conf", {}),
         broadcast_threshold_bytes=content.get("broadcast_threshold_bytes"),
     )
@@ -103,7 +110,9 @@ def _existing(file: Path, what: str, path: Path) -> Path:
 
 def _queries(file: Path, content: Mapping[str, Any], tables: tuple[str, ...]) -> tuple[Query, ...]:
     folder = _existing(file, "queries", file.parent / content.get("queries", "queries"))
-    for_duckdb = file.parent / content["duckdb_queries"] if "duckdb_queries" in content else folder
+    for_duckdb = (
+        _existing(file, "duckdb_queries", file.parent / content["duckdb_queries"]) if "duckdb_queries" in content else folder
+    )
     found = sorted(folder.glob("*.sql"), key=lambda path: _natural_order(path.stem))
     if not found:
         raise BenchError(f"{file}: there is no *.sql in {str(folder)!r}. Put each query into a file of its own there.")
@@ -118,7 +127,10 @@ def _query(spark_file: Path, duckdb_file: Path, tables: tuple[str, ...]) -> Quer
 
 
 def _sql(file: Path) -> str:
-    return file.read_text(encoding="utf-8").strip().rstrip(";").rstrip()
+    try:
+        return file.read_text(encoding="utf-8").strip().rstrip(";").rstrip()
+    except (OSError, ValueError) as error:
+        raise BenchError(f"query {file} cannot be read as UTF-8 text: {error}.") from error
 
 
 def _natural_order(name: str) -> list[tuple[int, str]]:

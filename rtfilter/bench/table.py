@@ -15,7 +15,8 @@ from rtfilter.bench.run import Measurement
 def result_title(result: Result) -> str:
     """The line above the table."""
     settings = result.settings
-    return f"{settings.suite}, scale factor {settings.sf:g}, {settings.layout}, median of {settings.runs} ± half the spread"
+    scale = "" if settings.sf is None else f"scale factor {settings.sf:g}, "
+    return f"{settings.suite}, {scale}{settings.layout}, median of {settings.runs} ± half the spread"
 
 
 def result_table(result: Result) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.errors import NotConfiguredError
@@ -15,6 +16,15 @@ NOT_CLASSIC = (
     "rtfilter needs a classic SparkSession: this one is a Spark Connect client. Configure the server with "
     "rtfilter.spark_conf() and set rtfilter.enabled in the client's session."
 )
+
+
+def is_gone(spark: SparkSession) -> bool:
+    """Whether the session's JVM has died."""
+    try:
+        spark._jvm.System.nanoTime()  # type: ignore[union-attr]
+    except (Py4JError, ConnectionError):
+        return True
+    return False
 
 
 def inspector(spark: SparkSession) -> Any:

@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     "2 arguments or data that cannot be used; "
     "3 the machine lacks something, see `rtfilter doctor`.",
 )
-@click.option("--suite", "suite_name", help="Suite, such as imci-micro (an unknown name lists all), or the path of a suite.toml.")
-@click.option("--sf", type=float, default=1.0, show_default=True, help="Scale factor of the generated data (1: about 1 GB).")
+@click.option(
+    "--suite",
+    "suite_name",
+    help="Suite, such as imci-micro (an unknown name lists all), or the path of a suite.toml or its folder.",
+)
+@click.option("--sf", type=float, help="Scale factor of the generated data (1: about 1 GB).  [default: 1]")
 @click.option("--zipf", type=float, help="Skew of the data, for suites that have skewed data.")
 @click.option("--queries", default="", help="Comma-separated query ids or patterns, such as 'p=0.001,attr*'; all when left out.")
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="Measured runs of each query in each mode.")
@@ -90,7 +94,7 @@ class Options:
     """The options of the command line as click gives them."""
 
     suite_name: str
-    sf: float
+    sf: float | None
     zipf: float | None
     queries: str
     runs: int
@@ -112,16 +116,16 @@ def _plan(options: Options) -> Plan:
     from rtfilter.bench.modes import parse_modes
     from rtfilter.bench.result import Settings
     from rtfilter.bench.suite import choose_layout, load_suite, select_query_ids
-    from rtfilter.bench.suite_file import is_suite_file, read_suite
+    from rtfilter.bench.suite_file import read_suite, suite_file
 
-    if not (math.isfinite(options.sf) and options.sf > 0):
+    if options.sf is not None and not (math.isfinite(options.sf) and options.sf > 0):
         raise BenchError(f"--sf is {options.sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
-    name = options.suite_name
-    suite = read_suite(Path(name)) if is_suite_file(name) else load_suite(name)
+    own = suite_file(options.suite_name)
+    suite = load_suite(options.suite_name) if own is None else read_suite(own)
     given = options.broadcast_threshold
     settings = Settings(
         suite=suite.name,
-        sf=options.sf,
+        sf=1.0 if options.sf is None and suite.scales else options.sf,
         zipf=suite.default_zipf if options.zipf is None else options.zipf,
         layout=choose_layout(suite, options.layout),
         modes=parse_modes(_names(options.modes)),
@@ -131,9 +135,12 @@ def _plan(options: Options) -> Plan:
         files=options.files,
         timeout_s=options.timeout_s,
         broadcast_threshold_bytes=suite.broadcast_threshold_bytes if given is None else given,
+        master=options.master,
     )
+    if options.queries and not _names(options.queries):
+        raise BenchError(f"--queries is {options.queries!r}, which names no query. Leave it out for all of them.")
     query_ids = select_query_ids(suite.query_ids, _names(options.queries))
-    return Plan(suite, settings, query_ids, data_directory(options.data), options.out.absolute(), options.master)
+    return Plan(suite, settings, query_ids, data_directory(options.data), options.out.absolute())
 
 
 def _names(text: str) -> tuple[str, ...]:

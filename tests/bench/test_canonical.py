@@ -63,6 +63,13 @@ def test_an_average_of_decimals_agrees_with_its_float() -> None:
     assert not same_result(spark, [("B", 1.5), ("A", 25.5221)])
 
 
+def test_small_decimals_that_sort_differently_from_their_floats_agree() -> None:
+    decimals = [(Decimal("0.001235"), "a"), (Decimal("0.001235"), "b")]
+    assert same_result(decimals, [(0.0012349, "a"), (0.0012346, "b")])
+    assert not same_result(decimals, [(0.0012349, "a"), (0.0012346, "a")])
+    assert not same_result([(1,), (2,)], [(1,), (1,)])
+
+
 def test_floats_at_a_rounding_boundary_agree() -> None:
     below, above = 1.0000000004999999, 1.0000000005000001
     assert result_sha256([(below,)]) != result_sha256([(above,)])

@@ -76,6 +76,7 @@ def test_a_mismatch_ends_with_status_1(data: Path, tmp_path: Path, monkeypatch: 
         (["--suite", "imci-micro", "--zipf", "2"], "has no --zipf"),
         (["--suite", "imci-micro", "--runs", "0"], "--runs"),
         (["--suite", "imci-micro", "--broadcast-threshold", "much"], "--broadcast-threshold"),
+        (["--suite", "imci-micro", "--queries", " , "], "names no query"),
         ([], "--suite"),
     ],
 )

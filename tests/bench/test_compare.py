@@ -63,8 +63,21 @@ def test_what_only_one_has_and_what_differs_is_named(files: tuple[Path, Path]) -
 def test_the_command_prints_the_largest_loss_first_and_json_on_demand(files: tuple[Path, Path]) -> None:
     text = compared(*files)
     assert text.exit_code == 0 and "differ in: layout: natural / clustered" in text.stdout
-    assert text.stdout.index("another result") < text.stdout.index("faster")
+    assert text.stdout.index("runs overlap, another result") < text.stdout.index("faster")
     assert json.loads(compared(*files, "--json").stdout)["pairs"][0]["ratio"] == 2.683
+
+
+def test_results_that_another_engine_judged_are_not_called_different(tmp_path: Path) -> None:
+    digests = [{**entry("1", "off", [9, 9, 9], digest=judge), "judge": judge} for judge in ("duckdb", "off")]
+    before, after = (written(tmp_path / f"{number}.json", [each]) for number, each in enumerate(digests))
+    assert compare_files(before, after).pairs[0].same_rows is None
+    assert "another judge" in compared(before, after).stdout and "another result" not in compared(before, after).stdout
+
+
+def test_numbers_of_runs_and_settings_of_only_one_are_named(tmp_path: Path) -> None:
+    before = written(tmp_path / "a.json", [], runs=5)
+    after = written(tmp_path / "b.json", [], runs=1, options={"master": "local[1]"})
+    assert compare_files(before, after).unequal == ("runs: 5 / 1", "master: None / local[1]")
 
 
 def test_results_of_two_suites_are_not_compared(files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ class TestWhatRuns:
     def test_the_queries_of_the_asked_build_sides_and_selectivities(self) -> None:
         assert query_ids(("small", "large"), (), IDS) == ("p=1.0", "p=0.001", "swapped p=1.0", "swapped p=0.001")
         assert query_ids(("attr",), ("0.001",), IDS) == ("attr p=0.001",)
-        assert query_ids(("small",), ("0.7",), IDS) == ()
+        with pytest.raises(BenchError, match=r"no selectivity '0.7'. Those that exist: 1.0, 0.001"):
+            query_ids(("small",), ("0.001", "0.7"), IDS)
 
     def test_every_query_of_the_matrix_knows_its_build_side(self) -> None:
         assert [build_of(query_id) for query_id in ("p=1.0", "attr p=1.0", "swapped p=1.0")] == ["small", "attr", "large"]

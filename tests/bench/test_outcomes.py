@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 duckdb = pytest.importorskip("duckdb")
 
-from rtfilter.bench.checkpoint import FILE, Checkpoint  # noqa: E402  # after the check that the bench extra is there
+from rtfilter.bench.checkpoint import Checkpoint  # noqa: E402  # after the check that the bench extra is there
 from rtfilter.bench.deadline import deadline  # noqa: E402
 from rtfilter.bench.duckdb_engine import DuckDbEngine  # noqa: E402
 from rtfilter.bench.html import render_report  # noqa: E402
+from rtfilter.bench.identity import build_digest, tables_digest  # noqa: E402
 from rtfilter.bench.result import Result, Settings  # noqa: E402
 from rtfilter.bench.run import Execution, Failure, QueryFailedError, QueryTimeoutError, run_query  # noqa: E402
 from rtfilter.bench.sign_test import sign_test  # noqa: E402
@@ -127,8 +128,9 @@ def test_what_another_benchmark_left_counts_for_nothing(tmp_path: Path) -> None:
 def test_half_a_line_is_passed_over_and_the_next_one_is_whole(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path, {})
     checkpoint.add(run_query(ONE, {"off": Counting()}, runs=1, warmup=0), ONE)
-    whole = (tmp_path / FILE).read_text()
-    (tmp_path / FILE).write_text(whole + whole[: len(whole) // 2])
+    (file,) = tmp_path.iterdir()
+    whole = file.read_text()
+    file.write_text(whole + whole[: len(whole) // 2])
     checkpoint.add(run_query(TWO, {"off": Counting()}, runs=1, warmup=0), TWO)
     assert checkpoint.finished([ONE, TWO]).keys() == {"one", "two"}
     checkpoint.finish()
@@ -136,8 +138,53 @@ def test_half_a_line_is_passed_over_and_the_next_one_is_whole(tmp_path: Path) ->
 
 
 def test_lines_of_json_that_mean_something_else_count_for_nothing(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("\n".join(json.dumps(line) for line in ([1], {"query_id": "one"}, {}, "x", None)) + "\n")
-    assert Checkpoint(tmp_path, {}).finished([ONE]) == {}
+    checkpoint = Checkpoint(tmp_path, {})
+    checkpoint.add(run_query(ONE, {"off": Counting()}, runs=1, warmup=0), ONE)
+    (file,) = tmp_path.iterdir()
+    file.write_text("\n".join(json.dumps(line) for line in ([1], {"query_id": "one"}, {}, "x", None)) + "\n")
+    assert checkpoint.finished([ONE]) == {}
+
+
+def test_the_end_of_one_benchmark_leaves_what_another_has_finished(tmp_path: Path) -> None:
+    killed, short = Checkpoint(tmp_path, {"runs": 5}), Checkpoint(tmp_path, {"runs": 1})
+    for checkpoint in (killed, short):
+        checkpoint.add(run_query(ONE, {"off": Counting()}, runs=1, warmup=0), ONE)
+    short.finish()
+    assert killed.finished([ONE]).keys() == {"one"} and short.finished([ONE]) == {}
+
+
+def test_tables_are_others_once_a_file_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t/a.parquet").write_bytes(b"a")
+    before = tables_digest({"t": tmp_path / "t"})
+    assert before == tables_digest({"t": tmp_path / "t"})
+    (tmp_path / "t/b.parquet").write_bytes(b"b")
+    assert tables_digest({"t": tmp_path / "t"}) != before
+    assert len(build_digest()) == 64
+
+
+class Limited:
+    """A judge whose rows are another choice at a LIMIT, and which can't tell all of them."""
+
+    def __init__(self, value: int) -> None:
+        self.value, self.calls = value, 0
+
+    def run(self, query: Query, count_bytes: bool = False) -> Execution:
+        if "LIMIT" not in query.duckdb_sql:
+            self.calls += 1
+            raise QueryTimeoutError("it took too long")
+        return Execution(10.0, [(1, self.value)], columns=("k", "v"))
+
+
+def test_a_judge_that_fails_without_the_limit_leaves_a_difference_and_is_asked_once() -> None:
+    sql = "SELECT k, v FROM t ORDER BY k LIMIT 1"
+    judge = Limited(1)
+    outcome = run_query(
+        Query("one", sql, sql, ("t",)), {"duckdb": judge, "off": Limited(2), "rtfilter": Limited(3)}, runs=2, warmup=0
+    )
+    said = {measured.mode: measured.difference for measured in outcome.measurements}
+    assert said["duckdb"] is None and judge.calls == 1
+    assert "(1, 2)" in str(said["off"]) and "could not be found out: it took too long" in str(said["off"])
 
 
 def test_the_sign_test_has_the_values_of_the_tables() -> None:

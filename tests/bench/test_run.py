@@ -107,3 +107,5 @@ def test_a_scan_left_alone_counts_as_read_whole_when_its_packs_are_known() -> No
     ]
     assert packs_read([{"table": "inventory", "packs_total": 0, "packs_read": 0}], candidates) == (100, 100)
     assert packs_read([{"table": "inventory"}], []) == (None, None)
+    narrowed = {"table": "sales", "packs_total": 10, "packs_read": 1}
+    assert packs_read([narrowed, {"table": "inventory"}, {"table": "item"}], candidates) == (110, 101)

@@ -14,7 +14,7 @@ pytest.importorskip("duckdb")
 
 from rtfilter.bench.cache import DataCache
 from rtfilter.bench.suite import DataRequest
-from rtfilter.bench.suite_file import read_suite
+from rtfilter.bench.suite_file import read_suite, suite_file
 from rtfilter.cli import main
 from rtfilter.errors import BenchError
 
@@ -46,7 +46,28 @@ def test_a_suite_runs_from_its_path(folder: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, [str(argument) for argument in arguments])
     assert done.exit_code == 0, done.output
     content = json.loads((tmp_path / "out/result.json").read_text())
+    assert content["sf"] is None and "scale factor" not in done.output + (tmp_path / "out/report.html").read_text()
     assert content["suite"] == "shop" and [(entry["id"], entry["rows"]) for entry in content["queries"]] == [("q2", 2), ("q10", 1)]
+
+
+def test_a_suite_is_found_by_its_folder(folder: Path) -> None:
+    assert suite_file(str(folder)) == suite_file(str(folder / "suite.toml")) == folder / "suite.toml"
+    assert suite_file("imci-micro") is None and suite_file(str(folder / "data")) is None
+
+
+def test_a_query_that_is_no_text_is_refused(folder: Path) -> None:
+    (folder / "queries/q3.sql").write_bytes(b"SELECT '\xff'")
+    with pytest.raises(BenchError, match=r"q3.sql cannot be read as UTF-8"):
+        read_suite(folder / "suite.toml")
+
+
+@pytest.mark.parametrize("content", [None, b"no parquet"])
+def test_a_table_that_is_no_parquet_is_named(folder: Path, tmp_path: Path, content: bytes | None) -> None:
+    (folder / "data/sales/part-0.parquet").unlink()
+    if content is not None:
+        (folder / "data/sales/part-0.parquet").write_bytes(content)
+    done = CliRunner().invoke(main, ["bench", "--suite", str(folder), "--modes", "duckdb", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2 and "table 'sales' cannot be read as Parquet from" in done.stderr
 
 
 def test_duckdb_may_have_texts_of_its_own(folder: Path) -> None:
@@ -75,6 +96,8 @@ def test_duckdb_may_have_texts_of_its_own(folder: Path) -> None:
         ("queries = 'data'\n[tables]\nsales = 'data/sales'", "no \\*.sql in"),
         ("queries = 'none'\n[tables]\nsales = 'data/sales'", "queries: there is no"),
         ("broadcast_threshold_bytes = true", "it must be a whole number"),
+        ("duckdb_queries = 'dukdb'\n[tables]\nsales = 'data/sales'", "duckdb_queries: there is no"),
+        ("[tables]\nmy-sales = 'data/sales'", "table 'my-sales' must have a name of letters"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_a_sentence(folder: Path, text: str, says: str) -> None:
@@ -88,7 +111,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         read_suite(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("option", ["--pack-rows", "--files", "--zipf"])
+@pytest.mark.parametrize("option", ["--pack-rows", "--files", "--zipf", "--sf"])
 def test_options_that_shape_data_do_not_apply(folder: Path, tmp_path: Path, option: str) -> None:
     arguments = ["bench", "--suite", folder / "suite.toml", "--modes", "duckdb", "--out", tmp_path / "out", option, "1"]
     assert CliRunner().invoke(main, [str(argument) for argument in arguments]).exit_code == 2

@@ -55,9 +55,10 @@ def ran(suite: Suite, layout: str, patterns: list[str], data: Path, out: Path, *
         runs=1,
         warmup=0,
         broadcast_threshold_bytes=suite.broadcast_threshold_bytes,
+        master="local[2]",
         **settings,
     )
-    return run_benchmark(Plan(suite, made, select_query_ids(suite.query_ids, patterns), data, out, "local[2]"), BenchProgress())
+    return run_benchmark(Plan(suite, made, select_query_ids(suite.query_ids, patterns), data, out), BenchProgress())
 
 
 def test_every_registered_suite_is_smoked_and_has_the_name_it_is_registered_by() -> None:

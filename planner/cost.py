@@ -34,6 +34,8 @@ ROW_TEST_MARGIN = 1.5
 STAKE_MS = 10.0
 # Bytes that a key takes in what is sent to the executors.
 SET_KEY_BYTES, BLOOM_KEY_BYTES = 16.0, 1.5
+# The bridge holds whole numbers as a bitmap of their span: up to this span, where it takes no more bits a key, or is small anyway.
+BITMAP_SPAN, BITMAP_KEY_BITS, SMALL_BITMAP_BYTES = 1 << 26, 1024, 8192.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +211,19 @@ def idle_ms(machine: Machine, build_core_ns: float) -> float:
     return IDLE_SHARE * machine.shared_ms(build_core_ns)
 
 
-def ship_ms(machine: Machine, kind: str, keys: float) -> float:
-    """Sending what rows and packs are tested with to the executors."""
-    key_bytes = {"range": 0.0, "set": SET_KEY_BYTES}.get(kind, BLOOM_KEY_BYTES)
-    return keys * key_bytes * machine.constants.ship_byte_ns / 1e6
+def ship_ms(machine: Machine, kind: str, keys: float, span: int | None = None) -> float:
+    """Sending what rows and packs are tested with to the executors.
+
+    `span`: the keys' max - min + 1, None where they are no whole numbers.
+    """
+    sent = _set_bytes(keys, span) if kind == "set" else 0.0 if kind == "range" else keys * BLOOM_KEY_BYTES
+    return sent * machine.constants.ship_byte_ns / 1e6
+
+
+def _set_bytes(keys: float, span: int | None) -> float:
+    if span is not None and span <= BITMAP_SPAN and span / 8 <= max(SMALL_BITMAP_BYTES, keys * BITMAP_KEY_BITS / 8):
+        return span / 8
+    return keys * SET_KEY_BYTES
 
 
 # Shares.

@@ -70,6 +70,11 @@ class FilterFigures:
     # Rows of packs of which every row surely passes.
     rows_sure: int = 0
 
+    @property
+    def key_span(self) -> int | None:
+        """Max - min + 1 of the keys, None without keys and in domains that are not whole numbers."""
+        return None if self.key_min is None or self.key_max is None else self.key_max - self.key_min + 1
+
 
 @dataclass(frozen=True, slots=True)
 class DecideSettings:
@@ -200,7 +205,7 @@ def _gains(figures: FilterFigures, left: _Left, machine: Machine) -> _Gains:
         rows_ms=rows_gain_ms(machine, work, figures.kind, share_in_kept, rows_in_kept_packs),
         row_ns=row_test_gain_ns(machine, work, figures.kind, share_in_kept),
         row_pays=row_test_pays(machine, work, figures.kind, share_in_kept),
-        ship_ms=ship_ms(machine, figures.kind, figures.keys),
+        ship_ms=ship_ms(machine, figures.kind, figures.keys, figures.key_span),
         fill_ms=work.wait_ms + round_trip_ms(machine, figures.packs_total),
     )
 
@@ -268,9 +273,9 @@ def share_passed(figures: FilterFigures) -> float:
         return guess
     accepted = figures.keys
     if figures.kind == RANGE:
-        if figures.key_min is None or figures.key_max is None:
+        if figures.key_span is None:
             return guess
-        accepted = figures.key_max - figures.key_min + 1
+        accepted = figures.key_span
     return min(accepted / figures.value_span, 1.0)
 
 
@@ -282,9 +287,7 @@ def _push_form(figures: FilterFigures) -> str:
         return PUSH_SET
     if figures.form != SET_FORM or figures.kind != SET:
         return PUSH_RANGE
-    if figures.key_min is None or figures.key_max is None:
-        return PUSH_SET
-    return PUSH_RANGE if figures.key_max - figures.key_min + 1 == figures.keys else PUSH_SET
+    return PUSH_RANGE if figures.key_span == figures.keys else PUSH_SET
 
 
 def worth_testing_dictionaries(figures: FilterFigures) -> bool:

@@ -143,9 +143,10 @@ class FeedbackStore:
             with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_WAIT_S):
                 self._read()
                 self._replace_file()
+            self._unwritten = ()
         except OSError as error:
             _log.warning("what filters did can't be kept in %s: %s", self.path, error)
-        self._unwritten = ()
+            self._unwritten = self._unwritten[-MOST_ENTRIES:]
 
     def _replace_file(self) -> None:
         content = content_of(self._entries)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -296,6 +297,17 @@ def test_a_place_that_cannot_be_written_leaves_it_in_memory(tmp_path: Path) -> N
     store = FeedbackStore(tmp_path / "file" / "feedback.json")
     store.learn([LOSS])
     assert losses(store) == 1
+
+
+def test_what_could_not_be_written_is_written_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, other = FeedbackStore(path), FeedbackStore(path)
+    monkeypatch.setattr(module, "LOCK_WAIT_S", 0.05)
+    path.parent.mkdir()
+    with FileLock(path.with_suffix(".lock")):
+        store.learn([LOSS])
+    other.learn([replace(LOSS, key="another")])
+    store.flush()
+    assert losses(FeedbackStore(path)) == losses(FeedbackStore(path), replace(LOSS, key="another")) == 1
 
 
 def test_the_state_of_indexes_changes_with_every_entry_of_a_log_and_for_files_and_folders(tmp_path: Path) -> None:

@@ -147,6 +147,9 @@ class TestCosts:
         assert idle_ms(TWO_CORES, 1e9) == pytest.approx(IDLE_SHARE * 500)
 
     def test_a_range_weighs_nothing_and_a_bloom_filter_less_than_a_set(self) -> None:
+        dense, apart = ship_ms(TWO_CORES, "set", 5e6, span=2**26), ship_ms(TWO_CORES, "set", 5e6, span=2**40)
+        assert dense == pytest.approx(2**23 * PLAIN.ship_byte_ns / 1e6) and apart == ship_ms(TWO_CORES, "set", 5e6)
+        assert ship_ms(TWO_CORES, "set", 10, span=2**26) == ship_ms(TWO_CORES, "set", 10) > 0
         by_kind = [ship_ms(TWO_CORES, kind, 1e6) for kind in ("range", "bloom", "set")]
         assert by_kind[0] == 0.0 and by_kind == sorted(by_kind) and len(set(by_kind)) == 3
 

@@ -257,7 +257,7 @@ class TestGain:
 
     def test_it_is_shared_by_the_cores(self) -> None:
         one, four = (decide(FIGURES, cores=cores).estimated_gain_ms + round_trip_ms(Machine(), 6_509) for cores in (1, 4))
-        sent_ms = ship_ms(Machine(), "set", 204)
+        sent_ms = ship_ms(Machine(), "set", 204, FIGURES.key_span)
         assert (one + sent_ms) / (four + sent_ms) == pytest.approx(4.0)
 
     def test_what_waiting_has_cost_is_taken_off(self) -> None:
@@ -269,7 +269,7 @@ class TestGain:
         assert not decide(idle).applied and decide(idle).estimated_gain_ms < -500.0
 
     def test_a_pack_less_does_not_pay_for_a_million_keys(self) -> None:
-        many = replace(FIGURES, keys=1_000_000, packs_rejected=1, rows_rejected=20_000)
+        many = replace(FIGURES, keys=1_000_000, key_max=10**12, packs_rejected=1, rows_rejected=20_000)
         decision = decide(many)
         assert (decision.decision, decision.reason, decision.dictionary) == ("skipped", "GAIN_TOO_SMALL", False)
         assert decide(many, cost="always").applied

@@ -134,3 +134,24 @@ def test_no_literal_is_a_day_that_only_one_calendar_has() -> None:
     assert days == [-11, 0, 9, 0, 1]
     moments = [literal(GREGORIAN * 86_400_000_000 + step, "timestamp") for step in (-1, 0)]
     assert moments == ["timestamp '1582-10-24 23:59:59.999999'", "timestamp '1582-10-15 00:00:00'"]
+
+
+def test_no_query_asks_for_what_spark_itself_loses() -> None:
+    """With the layer off, Spark's reader drops pages by bounds that do not count NaN, which is not below any number."""
+
+    def holding_nan(case: Case, source: str, name: str) -> bool | None:
+        table = next((table for table in case.tables if table.name == source), None)
+        position = None if table is None else next((i for i, each in enumerate(table.columns) if each.name == name), None)
+        if table is None or position is None or table.columns[position].type not in ("float", "double"):
+            return None
+        return any(row[position] == "NaN" for file in table.files for row in file.rows)
+
+    found = [
+        (condition.split()[1], holding_nan(case, relation.source, filter_.column))
+        for case in (generate(seed) for seed in range(9001003000, 9001003400))
+        for block in case.query.blocks
+        for relation in (*block.relations, *case.query.ctes)
+        for filter_ in relation.filters
+        for condition in (filter_.condition,)
+    ]
+    assert (">=", False) in found and ("<=", True) in found and (">=", True) not in found

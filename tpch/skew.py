@@ -106,7 +106,8 @@ class SkewedTables:
 
     def _categories(self, table: str, column: str) -> Domain:
         """The distinct values of a column as it is."""
-        values = pc.unique(self._column(table, column)).sort()
+        found = [pc.unique(rows[column]) for rows in self._batches(table, [column])]
+        values = pc.unique(pa.concat_arrays(found)).sort()
         return Domain(self._sampler(column, len(values)), values)
 
     def _range(self, column: str, low: int, high: int) -> Domain:

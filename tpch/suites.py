@@ -28,10 +28,10 @@ def prepare_uniform(request: DataRequest) -> SuiteData:
 
 
 def prepare_skewed(request: DataRequest) -> SuiteData:
-    """The same tables with values drawn from a Zipf law."""
+    """The same tables with values drawn from a Zipf law; at zipf 0 they are dbgen's, and so are the answers."""
     zipf = DEFAULT_ZIPF if request.zipf is None else request.zipf
     tables = skewed_tables(request.cache, request.sf, zipf, request.say)
-    queries = request.wanted(tpch_queries(request.sf))
+    queries = request.wanted(tpch_queries(request.sf, None if zipf else tpch_answers(request.sf)))
     distributions = tuple(Distribution.from_dict(entry) for entry in tables.manifest.get("distributions", ()))
     return SuiteData(laid_out_tables(request, tables, queries, DATE_KEYS), queries, distributions)
 

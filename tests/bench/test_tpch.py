@@ -174,6 +174,15 @@ def test_every_published_answer_is_met_in_every_layout(cache: DataCache, layout:
         assert [measured.difference for measured in outcome.measurements] == [None], query.id
 
 
+def test_skewed_data_has_published_answers_only_without_skew(cache: DataCache) -> None:
+    plain, skewed = (
+        TPCH_ZIPF_SUITE.prepare(DataRequest(SF, zipf, "natural", cache, lambda step: None, query_ids=("6",))) for zipf in (0.0, 1.0)
+    )
+    assert [query.answer for query in skewed.queries] == [None]
+    outcome = run_query(plain.queries[0], {"duckdb": DuckDbEngine(duckdb.connect(), plain.tables, threads=1)}, runs=1, warmup=0)
+    assert plain.queries[0].answer is not None and outcome.measurements[0].difference is None
+
+
 def test_variants_give_the_rows_of_their_originals(cache: DataCache) -> None:
     """Their Spark texts, which DuckDB understands too."""
     from dataclasses import replace

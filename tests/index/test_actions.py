@@ -15,7 +15,7 @@ from rtfilter.store.packindex.build import Progress
 from rtfilter.store.packindex.listing import list_directory
 from rtfilter.store.packindex.reader import open_index
 from rtfilter.store.packindex.snapshot import Drift
-from rtfilter.store.packindex.storage import DATA
+from rtfilter.store.packindex.storage import DATA, LOG
 from rtfilter.store.sketches.asked import ValueTest, byte_keys, long_keys
 from tests.index.tables import RUNNER, create_index, definition, kept, opened, storage_of, write_part
 
@@ -122,6 +122,24 @@ def test_vacuum_of_a_deleted_index_leaves_nothing_but_its_log(folder: Path) -> N
     assert storage.names(DATA) == [] and log.read_log(storage).state == log.DOES_NOT_EXIST
     create_index(folder)
     assert kept(opened(folder), folder, "a", WANTED)["p1.parquet"] == [False] * 5
+
+
+def test_vacuum_removes_entries_of_the_log_that_are_over_and_old(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = storage_of(folder)
+    create_index(folder)
+    for number in (2, 3):
+        write_part(folder, f"p{number}.parquet", 50 * number)
+        refresh(folder, "incremental")
+    before = storage.names(LOG)
+    actions.vacuum(storage)
+    assert storage.names(LOG)[: len(before)] == before, "a writer may still be at work behind young entries"
+    monkeypatch.setattr(log, "KEPT_S", -1.0)
+    actions.vacuum(storage)
+    assert len(storage.names(LOG)) == 3 and log.read_log(storage).number == len(before) + 4
+    assert kept(opened(folder), folder, "a", ValueTest(long_keys([125])))["p2.parquet"] == [False, False, True, False, False]
+    write_part(folder, "p4.parquet", 200)
+    refresh(folder, "incremental")
+    assert kept(opened(folder), folder, "a", ValueTest(long_keys([225])))["p4.parquet"] == [False, False, True, False, False]
 
 
 def test_vacuum_of_an_active_index_removes_old_snapshots_only(folder: Path) -> None:

@@ -125,6 +125,19 @@ def test_an_index_that_was_removed_and_made_again_is_seen(tmp_path: Path) -> Non
     assert after.version != before.version and kept(after, folder, "a", 125).count(True) == 1
 
 
+def test_places_of_long_ago_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "MOST_PLACES", 2)
+    found, files = Mirror(LoadedBatches()), FarFiles()
+    folders = [tmp_path / name for name in ("t", "u", "v")]
+    for folder in folders:
+        write_part(folder, "p0.parquet", 0)
+        create_index(folder)
+        look(found, folder, files)
+    assert [len(indexes(found, folder)) for folder in folders] == [0, 1, 1]
+    look(found, folders[0], files)
+    assert [len(indexes(found, folder)) for folder in folders] == [1, 0, 1]
+
+
 def test_an_action_under_way_shows_the_snapshot_before_it(tmp_path: Path) -> None:
     folder = tmp_path / "t"
     write_part(folder, "p0.parquet", 0)

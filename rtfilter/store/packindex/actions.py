@@ -130,7 +130,7 @@ def restore(storage: IndexStorage) -> None:
 
 
 def vacuum(storage: IndexStorage) -> int:
-    """Removes the files that no reader needs: of a deleted index all of them. Gives how many. Raises as the others."""
+    """Removes the files that no reader needs: of a deleted index all of them. Gives how many data files. Raises as the others."""
     with _action(storage, log.VACUUM) as before:
         snapshot = _snapshot(before)
         active = before.state == log.ACTIVE
@@ -139,6 +139,7 @@ def vacuum(storage: IndexStorage) -> int:
         for name in unneeded:
             storage.delete(name)
         storage.delete_scratch()
+        log.drop_old_entries(storage, before)
         log.end(storage, log.VACUUM, before, log.ACTIVE if active else log.DOES_NOT_EXIST, snapshot if active else None)
     return len(unneeded)
 

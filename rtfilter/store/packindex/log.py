@@ -24,6 +24,8 @@ ACTIVE, DELETED, DOES_NOT_EXIST = "ACTIVE", "DELETED", "DOES_NOT_EXIST"
 STABLE = (ACTIVE, DELETED, DOES_NOT_EXIST)
 CANCELLING = "CANCELLING"
 UNREADABLE = "UNREADABLE"
+# Longer than any action takes: a writer that is still at work must find the numbers after its own taken, not freed.
+KEPT_S = 86_400.0
 OTHER_VERSION = "OTHER_VERSION"
 
 
@@ -110,8 +112,12 @@ def read_log(storage: IndexFiles) -> LogView:
     return LogView(latest, None)
 
 
+def _number_of(name: str) -> int:
+    return int(name.removeprefix(f"{LOG}/").removesuffix(".json"))
+
+
 def _read_entry(storage: IndexFiles, name: str) -> LogEntry:
-    number = int(name.removeprefix(f"{LOG}/").removesuffix(".json"))
+    number = _number_of(name)
     try:
         content = json.loads(storage.read(name))
         if isinstance(content, Mapping) and type(content.get("format")) is int and content["format"] != FORMAT:
@@ -166,6 +172,21 @@ def end(storage: IndexStorage, action: Action, before: LogView, state: str, snap
             "Start it again."
         )
     return LogEntry(number, state, time.time(), _writer(), snapshot)
+
+
+def drop_old_entries(storage: IndexStorage, before: LogView) -> None:
+    """Removes the entries in front of the stable one that an action began with, once they are a day old: nobody reads so far.
+
+    Each stable entry repeats the whole snapshot, so that a log without end grows with the square of its refreshes.
+
+    Raises:
+        IndexStorageError: the place can't be used.
+    """
+    stable, young_s = 0 if before.stable is None else before.stable.number, time.time() - KEPT_S
+    for name in storage.names(LOG):
+        if _number_of(name) >= stable or _read_entry(storage, name).at_s > young_s:
+            return
+        storage.delete(name)
 
 
 def cancel(storage: IndexStorage) -> LogView:

@@ -30,6 +30,8 @@ LOOK_AGAIN_S = 2.0
 # A look of which nothing was heard for this time is over; the bridge that asked is gone.
 LOOK_LASTS_S = 300.0
 MOST_LOOKS = 32
+# Places whose indexes are kept open; those that were looked at longest ago go first.
+MOST_PLACES = 256
 # Of a table in more directories than that, indexes are looked for in the first ones.
 MOST_PLACES_AT_ONCE = 16
 
@@ -77,7 +79,7 @@ class Mirror:
     def __init__(self, loaded: LoadedBatches) -> None:
         self._lock = threading.Lock()
         self._loaded = loaded
-        self._places: dict[str, _Place] = {}
+        self._places: OrderedDict[str, _Place] = OrderedDict()
         self._looks: OrderedDict[str, tuple[Look, tuple[str, ...]]] = OrderedDict()
         self._told = ToldOnce()
 
@@ -97,6 +99,8 @@ class Mirror:
             mine = tuple(place for place in islice(places, MOST_PLACES_AT_ONCE) if self._is_due(place, wanted, now))
             for place in mine:
                 self._places.setdefault(place, _Place()).begun_s = now
+                self._places.move_to_end(place)
+            self._forget_some()
             if not mine:
                 return None, []
             token = uuid.uuid4().hex
@@ -125,6 +129,11 @@ class Mirror:
         with self._lock:
             self._looks[token] = found
         return token, wishes
+
+    def _forget_some(self) -> None:
+        quiet = [place for place, known in self._places.items() if known.begun_s is None]
+        for place in quiet[: max(0, len(self._places) - MOST_PLACES)]:
+            del self._places[place]
 
     def _is_due(self, place: str, columns: frozenset[str], now: float) -> bool:
         known = self._places.get(place)

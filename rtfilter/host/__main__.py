@@ -12,8 +12,10 @@ def main() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     # Imported only now, so that nothing that an import prints can get among the frames.
+    from rtfilter.host.arrow_memory import give_memory_back
     from rtfilter.host.server import serve
 
+    give_memory_back()
     code = 0
     try:
         serve(sys.stdin.buffer, answers)

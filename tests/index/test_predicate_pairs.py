@@ -1,6 +1,6 @@
 """Generated pairs of predicate and pack for every type: no pack with a passing row is rejected, none with a failing one accepted.
 
-`RTFILTER_PAIRS=50000 pytest tests/index/test_predicate_pairs.py` tries as many for every type; by default it is some thousand.
+50,000 for every type; `RTFILTER_PAIRS=1000000 pytest tests/index/test_predicate_pairs.py` tries more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rtfilter.store.sketches.predicates import Leaf, judge_predicate, parse_pred
 from rtfilter.store.sketches.rows import SketchRows
 from tests.index.sketching import judged, sketched, values_of
 
-PAIRS = int(os.environ.get("RTFILTER_PAIRS", "2000"))
+PAIRS = int(os.environ.get("RTFILTER_PAIRS", "50000"))
 PACKS, PACK_ROWS = 50, 8
 Value = Any
 Make = Callable[[random.Random], Value]

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from rtfilter.host.arrow_memory import give_memory_back
 from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.packindex import log
 from rtfilter.store.packindex.catalog import Located
@@ -92,6 +93,7 @@ def loaded(storage: LocalStorage, files: list[FileIdentity]) -> tuple[PackIndex,
 
 def main(packs: int) -> None:
     rng = np.random.default_rng(2)
+    give_memory_back()
     with tempfile.TemporaryDirectory() as folder:
         storage = LocalStorage(str(Path(folder) / "i"))
         # In a process of its own: what writing takes is not what a driver takes that only asks.

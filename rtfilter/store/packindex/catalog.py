@@ -71,7 +71,14 @@ class Catalog:
         lengths = np.array([each.packs for each in known], dtype=np.int64)
         firsts = np.array([each.first_pack for each in known], dtype=np.int64)
         before = np.cumsum(lengths) - lengths
-        numbers = np.arange(int(lengths.sum()), dtype=np.int64) + np.repeat(firsts - before, lengths)
+        numbers = np.arange(int(lengths.sum()), dtype=np.int64)
+        moved = firsts - before
+        if len(moved) and bool((moved == moved[0]).all()):
+            # All in the order of the index: a million packs need not be copied.
+            numbers += moved[0]
+            together = slice(int(moved[0]), int(moved[0]) + len(numbers))
+            return Located(counts, numbers, self.starts[together], self.rows[together])
+        numbers += np.repeat(moved, lengths)
         return Located(counts, numbers, self.starts[numbers], self.rows[numbers])
 
 

@@ -92,13 +92,19 @@ def test_only_sketches_of_the_columns_asked_for_are_copied(tmp_path: Path) -> No
     assert kept(index, tmp_path / "t", "a", 25).count(True) == 1
 
 
-def test_a_refresh_is_seen_by_the_next_look_and_a_deletion_too(tmp_path: Path) -> None:
-    folder = tmp_path / "t"
+def looked_at(folder: Path) -> tuple[Mirror, FarFiles, PackIndex]:
+    """A table of one file with an index that a mirror has found."""
     write_part(folder, "p0.parquet", 0)
     create_index(folder)
     found, files = Mirror(LoadedBatches()), FarFiles()
     look(found, folder, files)
-    (before,) = indexes(found, folder)
+    (index,) = indexes(found, folder)
+    return found, files, index
+
+
+def test_a_refresh_is_seen_by_the_next_look_and_a_deletion_too(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    found, files, before = looked_at(folder)
     write_part(folder, "p1.parquet", 50)
     actions.refresh(storage_of(folder), "incremental", list_directory(str(folder)), RUNNER)
     assert indexes(found, folder) == [before]
@@ -112,11 +118,7 @@ def test_a_refresh_is_seen_by_the_next_look_and_a_deletion_too(tmp_path: Path) -
 
 def test_an_index_that_was_removed_and_made_again_is_seen(tmp_path: Path) -> None:
     folder = tmp_path / "t"
-    write_part(folder, "p0.parquet", 0)
-    create_index(folder)
-    found, files = Mirror(LoadedBatches()), FarFiles()
-    look(found, folder, files)
-    (before,) = indexes(found, folder)
+    found, files, before = looked_at(folder)
     shutil.rmtree(folder)
     write_part(folder, "p1.parquet", 100)
     create_index(folder)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from planner.cost import RowWork
 from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, most_selective_first, share_passed
@@ -19,6 +20,7 @@ from rtfilter.host.frames import BodyWriter, Frame
 from rtfilter.host.statics import remarks_on_indexes, static_figures, with_static
 from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
 from rtfilter.store.pack_store import StoreVerdict
+from rtfilter.store.sketches.bloom import is_filter
 from rtfilter.store.tables import ColumnFilter
 
 Message = dict[str, Any]
@@ -61,7 +63,7 @@ def parse_scan(frame: Frame, scan: Message) -> FilledScan:
             positions.append(None)
         else:
             positions.append(len(columns))
-            columns.append(ColumnFilter(asked["columns"][0], asked["types"][0], _key_filter(frame, asked)))
+            columns.append(ColumnFilter(asked["columns"][0], asked["types"][0], _key_filter(frame, asked), _bloom(frame, asked)))
     cost = directive_of(parse_hints(scan, "the filled scan"), str(scan.get("table"))).cost
     return FilledScan(int(scan["scan"]), tuple(scan["filters"]), tuple(positions), tuple(columns), cost, scan.get("static"))
 
@@ -81,6 +83,15 @@ def _key_filter(frame: Frame, asked: Message) -> KeyFilter:
         return filter_of_keys(frame.int64(asked["keys"]).astype(np.int64, copy=False), nulls)
     lows, highs = frame.int64(asked["lows"]), frame.int64(asked["highs"])
     return RangesFilter(lows.astype(np.int64, copy=False), highs.astype(np.int64, copy=False), nulls)
+
+
+def _bloom(frame: Frame, asked: Message) -> npt.NDArray[np.uint32] | None:
+    if asked.get("bloom") is None:
+        return None
+    words = frame.raw(asked["bloom"])
+    if not is_filter(len(words)):
+        raise ProtocolError(f"a bloom filter of {len(words)} bytes: it has 32 bytes times a power of two")
+    return np.frombuffer(words, dtype="<u4")
 
 
 def answer_fill(

@@ -27,6 +27,7 @@ from rtfilter.store.packindex.trust import FileTrust
 from rtfilter.store.paths import below, is_remote, local_path
 from rtfilter.store.seen_tables import SeenTables
 from rtfilter.store.sketches.arrays import Bools, Int64s
+from rtfilter.store.sketches.asked import KeyBloom, ValueTest
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
 from rtfilter.store.tables import MOST_LISTS, ColumnFilter, FooterStore, Verdict
@@ -181,7 +182,10 @@ class PackStore:
         found = [self._place(each, index, listed, packs) for each, index in relevant]
         placed = [each for each in found if each.coverage.stale_share <= max_stale]
         judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts)
-        found_out = [judge(leaf) for leaf in asked]
+        found_out = [
+            agreed([judge(leaf), *map(judge, _by_bloom(each))], packs.packs_total)
+            for leaf, each in zip(asked, filters, strict=True)
+        ]
         keep = tuple(kept & ~each.reject for kept, each in zip(packs.keep, found_out, strict=True))
         exactly = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts=True)
         static = None if tree is None else judge_predicate(tree, exactly, packs.packs_total)
@@ -262,6 +266,13 @@ class PackStore:
         if local is None:
             return all(self._trust.was_told(file, digest) for digest in found)
         return all(self._trust.is_unchanged(local, digest) for digest in found)
+
+
+def _by_bloom(filter_: ColumnFilter) -> list[Leaf]:
+    """What the bloom filter of a filled filter asks, if it has one."""
+    if filter_.bloom is None:
+        return []
+    return [Leaf(filter_.column, filter_.type, ValueTest(KeyBloom(filter_.bloom), filter_.keys.keep_nulls, exact=False))]
 
 
 def _packs_of(counts: Any, files: Bools) -> Int64s:

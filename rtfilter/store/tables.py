@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_all
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -45,11 +45,16 @@ _Read: TypeAlias = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ColumnFilter:
-    """A filled filter on a column: name and type as Spark has them (`int`, `decimal(7,2)`, `string` ...)."""
+    """A filled filter on a column: name and type as Spark has them (`int`, `decimal(7,2)`, `string` ...).
+
+    `bloom`: where `keys` are ranges around the real keys, these as the words of a split-block bloom filter; indexes can be held
+    against it (docs/index-format.md has its layout).
+    """
 
     column: str
     type: str
     keys: KeyFilter
+    bloom: npt.NDArray[np.uint32] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from rtfilter.store.sketches.asked import (
     long_keys,
     long_ranges,
 )
-from rtfilter.store.sketches.bloom import bloom_bytes, bloom_words, folded
+from rtfilter.store.sketches.bloom import bloom_bytes, bloom_words, chance_meetings, folded
 from rtfilter.store.sketches.cmap import key_cmap
 from rtfilter.store.sketches.domain import PackValues
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
@@ -110,6 +110,43 @@ def test_two_blooms_without_a_common_key_reject_without_a_key_list() -> None:
     rows = sketched([[1, 2, 3], [900, 901], [5000]], "int", Bloom("a", 0.01))
     hashes = hash_longs(np.array([900, 7777], dtype=np.int64))
     assert verdicts(rows, ValueTest(KeyBloom(bloom_words(hashes, 64)), exact=False)) == ["reject", "partial", "reject"]
+
+
+@pytest.mark.parametrize("blocks", [16, 64, 4096])
+def test_two_blooms_of_any_size_meet_where_a_key_is_common(blocks: int) -> None:
+    rng = np.random.default_rng(1)
+    packs = [rng.integers(0, 10**9, size).tolist() for size in (5, 50, 500, 2000) for _ in range(50)]
+    rows = sketched(packs, "int", Bloom("a", 0.01))
+    chosen = [packs[3][0], packs[77][0], packs[199][0]]
+    found = verdicts(rows, ValueTest(KeyBloom(bloom_words(hash_longs(np.array(chosen, dtype=np.int64)), blocks)), exact=False))
+    assert all(found[at] == "partial" for at in (3, 77, 199))
+    # Folded, a filter says less.
+    assert found.count("reject") > (180 if blocks == 4096 else 40)
+
+
+def test_a_full_bloom_is_not_held_against_others() -> None:
+    rows = sketched([list(range(300))] * 3, "int", Bloom("a", 0.01))
+    many = hash_longs(np.arange(10**6, 10**6 + 5000, dtype=np.int64))
+    assert chance_meetings(bloom_words(many, 256), 0.01) > 100
+    assert verdicts(rows, ValueTest(KeyBloom(bloom_words(many, 256)), exact=False)) == ["partial"] * 3
+
+
+def test_a_bloom_meets_by_chance_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(2)
+    asked = bloom_words(hash_longs(rng.integers(0, 2**40, 40)), 64)
+    met = 0
+    for _ in range(300):
+        pack = bloom_words(hash_longs(rng.integers(2**41, 2**42, 64 * 256 // 10)), 64)
+        met += int(((asked & pack).reshape(-1, 8) != 0).all(axis=1).sum())
+    assert met / 300 <= 1.3 * chance_meetings(asked, 0.01)
+
+
+def test_value_sets_are_held_against_a_bloom() -> None:
+    asked = KeyBloom(bloom_words(hash_longs(np.array([900, 7777], dtype=np.int64)), 64))
+    assert verdicts(sketched([[1, 2, 3], [900, 901]], "int", ValueSet("a")), ValueTest(asked, exact=False)) == ["reject", "partial"]
+    texts = KeyBloom(bloom_words(hash_strings(byte_strings([b"blue"])), 64))
+    rows = sketched([["red", "blue"], ["green"]], "string", ValueSet("a"))
+    assert verdicts(rows, ValueTest(texts, exact=False)) == ["partial", "reject"]
 
 
 def test_value_sets_reject_and_accept_exactly() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -27,6 +29,31 @@ def test_an_index_rejects_packs_that_footers_keep(spark: SparkSession, check: On
     Index.create(None, str(spread), [Bloom("r")], name="i", location=str(tmp_path / "store"))
     spark.conf.set("rtfilter.store.location", str(tmp_path / "store"))
     assert check(SQL, rejects=True).packs_rejected > 40
+
+
+@pytest.mark.parametrize("kind", ["bloom", "value_set"])
+@pytest.mark.parametrize(("probe", "build"), [("rt", "name"), ("rl", "idl")], ids=["text", "number"])
+def test_keys_known_by_a_bloom_filter_only_reject_packs(
+    spark: SparkSession, check: OnOffDuckDB, tmp_path: Path, kind: str, probe: str, build: str
+) -> None:
+    table = fact_table()
+    r = table["r"].to_numpy().astype(np.int64)
+    table = table.append_column("rt", pa.array([f"n{x}" for x in r])).append_column("rl", pa.array(r * 1_000_000_007))
+    write_files(table, tmp_path / "spread", 4)
+    spark.read.parquet(str(tmp_path / "spread")).createOrReplaceTempView("spread")
+    check.add("spread", tmp_path / "spread")
+    spark.conf.set("rtfilter.kinds", "bloom")
+    sql = f"select count(*), sum(v) from spread join dim on {probe} = {build} where id in (77, 1234, 4000)"
+    check(sql, rejects=False)
+    Index.create(
+        None,
+        str(tmp_path / "spread"),
+        [Bloom(probe) if kind == "bloom" else ValueSet(probe, 1000)],
+        name="i",
+        location=str(tmp_path / "store"),
+    )
+    spark.conf.set("rtfilter.store.location", str(tmp_path / "store"))
+    assert check(sql, rejects=True).packs_rejected > 20
 
 
 def test_an_index_inside_the_table_is_used_and_stale_files_are_read(spark: SparkSession, spread: Path) -> None:

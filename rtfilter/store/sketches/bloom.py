@@ -28,6 +28,7 @@ _SALTS = np.array([0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0
 # With so many expected false positives among the keys a pack is kept in all but one of 150 cases: asking is not worth it.
 MOST_FALSE_POSITIVES = 5.0
 _PAIRS_AT_ONCE = 1 << 18
+_MOST_BLOCKS_AT_ONCE = 1 << 15
 
 FIELDS = {LONG: [("bits", pa.binary())], BYTES: [("bits", pa.binary())]}
 
@@ -68,11 +69,24 @@ def folded(words: UInt32s, blocks: int) -> UInt32s:
     return smaller.reshape(-1)
 
 
-def may_meet(one: UInt32s, other: UInt32s) -> bool:
-    """Whether two filters may have a key in common: a key leaves one bit in each word of a block, in both."""
-    blocks = min(len(one), len(other)) // WORDS_PER_BLOCK
-    both = folded(one, blocks) & folded(other, blocks)
-    return bool((both.reshape(blocks, WORDS_PER_BLOCK) != 0).all(axis=1).any())
+def may_hold(words: UInt32s, hashes: UInt64s) -> Bools:
+    """For each hash, whether a filter may hold its key."""
+    first = _blocks(hashes, np.uint64(len(words) // WORDS_PER_BLOCK)).astype(np.int64) * WORDS_PER_BLOCK
+    found = np.ones(len(hashes), dtype=np.bool_)
+    for word in range(WORDS_PER_BLOCK):
+        found &= (words[first + word] >> _bit(hashes, word)) & np.uint32(1) != 0
+    return found
+
+
+def chance_meetings(words: UInt32s, fpp: float) -> float:
+    """Of how many blocks one expects, by chance, to be met in a pack's filter of the same size and with other keys.
+
+    A filter made for `fpp` has at most the share fpp^(1/8) of its bits set, so a word in which c bits are set shares one with it
+    with the probability 1 - (1 - fpp^(1/8))^c; a block meets when all of its words do.
+    """
+    unset = 1.0 - fpp ** (1.0 / WORDS_PER_BLOCK)
+    bits_set = np.unpackbits(words.astype("<u4").view(np.uint8)).reshape(-1, 32).sum(axis=1)
+    return float((1.0 - unset**bits_set).reshape(-1, WORDS_PER_BLOCK).prod(axis=1).sum())
 
 
 def is_filter(byte_count: int) -> bool:
@@ -103,7 +117,7 @@ class Blooms:
     def might_hold(self, values: Values, at: Int64s) -> Bools:
         asked = enumerated(values)
         if isinstance(asked, KeyBloom):
-            return np.fromiter((may_meet(self._filter(pack), asked.words) for pack in at.tolist()), dtype=np.bool_, count=len(at))
+            return self._meets(asked.words, at)
         if isinstance(asked, LongKeys | ByteKeys) and len(asked.keys) * self.fpp <= MOST_FALSE_POSITIVES:
             return self._any_of(asked.hashes(), at)
         return np.ones(len(at), dtype=np.bool_)
@@ -112,9 +126,29 @@ class Blooms:
         """A bloom filter can't tell: never sure."""
         return np.zeros(len(at), dtype=np.bool_)
 
-    def _filter(self, pack: int) -> UInt32s:
-        first = self.first_words[pack]
-        return self.words[first : first + self.blocks[pack] * WORDS_PER_BLOCK]
+    def _meets(self, words: UInt32s, at: Int64s) -> Bools:
+        """Which of the packs `at` may share a key with another filter: both are folded to the size of the smaller one, and a
+        shared key leaves a bit in each word of one block, in both. Only blocks where the other filter has a key are looked at.
+        """
+        found = np.ones(len(at), dtype=np.bool_)
+        here = len(words) // WORDS_PER_BLOCK
+        for blocks in np.unique(self.blocks[at]).tolist():
+            mine = np.flatnonzero(self.blocks[at] == blocks)
+            shared = min(blocks, here)
+            asked = folded(words, shared).reshape(shared, WORDS_PER_BLOCK)
+            if chance_meetings(asked, self.fpp) > MOST_FALSE_POSITIVES:
+                continue
+            busy = np.flatnonzero((asked != 0).all(axis=1))
+            # Where the pack's filter is the larger one, its blocks that fold onto a busy one.
+            folds = (busy[:, None] * (blocks // shared) + np.arange(blocks // shared)).reshape(-1) * WORDS_PER_BLOCK
+            step = max(1, _MOST_BLOCKS_AT_ONCE // max(1, len(folds)))
+            for begin in range(0, len(mine), step):
+                part = mine[begin : begin + step]
+                places = self.first_words[at[part]][:, None, None] + folds[:, None] + np.arange(WORDS_PER_BLOCK)
+                there = self.words[places].reshape(len(part), len(busy), blocks // shared, WORDS_PER_BLOCK)
+                both = np.bitwise_or.reduce(there, axis=2) & asked[busy]
+                found[part] = (both != 0).all(axis=2).any(axis=1)
+        return found
 
     def _any_of(self, hashes: UInt64s, at: Int64s) -> Bools:
         """Whether one of the hashes is in a pack's filter; pairs of pack and hash are asked together, word by word."""

@@ -10,9 +10,21 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.store.sketches.arrays import Bools, ByteStrings, Int64s
-from rtfilter.store.sketches.asked import ByteKeys, BytePart, BytePrefix, ByteRange, ByteSuffix, LongKeys, Values, ranges_of
+from rtfilter.store.sketches.asked import (
+    ByteKeys,
+    BytePart,
+    BytePrefix,
+    ByteRange,
+    ByteSuffix,
+    KeyBloom,
+    LongKeys,
+    Values,
+    ranges_of,
+)
+from rtfilter.store.sketches.bloom import may_hold
 from rtfilter.store.sketches.columns import string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
+from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 
 FIELDS = {LONG: [("values", pa.list_(pa.int64()))], BYTES: [("values", pa.list_(pa.binary()))]}
 
@@ -70,6 +82,8 @@ def _passing_longs(stored: Int64s, values: Values) -> Bools | None:
         at = np.minimum(np.searchsorted(values.keys, stored, "left"), len(values.keys) - 1)
         equal: Bools = values.keys[at] == stored
         return equal
+    if isinstance(values, KeyBloom):
+        return may_hold(values.words, hash_longs(stored))
     ranges = ranges_of(values)
     if ranges is None:
         return None
@@ -82,6 +96,8 @@ def _passing_strings(stored: ByteStrings, values: Values) -> Bools | None:
     if isinstance(values, ByteKeys):
         keys = set(values.keys)
         return np.fromiter((each in keys for each in stored), dtype=np.bool_, count=len(stored))
+    if isinstance(values, KeyBloom):
+        return may_hold(values.words, hash_strings(stored))
     if isinstance(values, BytePrefix):
         return np.fromiter((each.startswith(values.prefix) for each in stored), dtype=np.bool_, count=len(stored))
     if isinstance(values, ByteSuffix):

@@ -26,6 +26,8 @@ final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeType
   def distinct: Option[Array[Long]] = if (keepsOutside) None else longs.distinct
   lazy val test: KeyTest = shift.fold(longs.test)(_.test(longs.test))
   lazy val ranges: KeyRanges = shift.fold(longs.ranges)(_.ranges(longs.ranges))
+  /** The bloom filter for packs, if there is one; a large one goes to the tasks only. */
+  def bloom: Option[Array[Byte]] = if (!single || keepsOutside) None else Some(longs.test).collect { case b: KeyBloom if b.memoryBytes <= (2 << 20) => b.bytes }
   private def keepsOutside: Boolean = shift.exists(_.keepsOutside)
 
   @transient private lazy val longReaders = ordinals.indices.map(i =>

@@ -44,10 +44,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     if (verdicts.size != concerned.size || filters.size != concerned.map(_.expected).sum)
       throw new IllegalStateException("The planner's answer does not fit what it was asked.")
     val fillMs = (asked - started) / 1000000
-    val filled = verdicts.map { verdict =>
-      val target = concerned(verdict.get("scan").asInt)
-      target.outcome(answer.get, verdict.asInstanceOf[ObjectNode], filters, fillMs)
-    }
+    val filled = verdicts.map(v => concerned(v.get("scan").asInt).outcome(answer.get, v.asInstanceOf[ObjectNode], filters, fillMs))
     val record = Json.obj("ms" -> (asked - started) / 1e6, "collect_ms" -> (collected - started) / 1e6,
       "round_trip_ms" -> (asked - collected) / 1e6, "filters" -> (filters ++ missed.flatten))
     val result = FilledStage(plan, filled)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.execution.rtfilter
 /** How the keys of one filter are held: `kinds` that may be used, distinct keys held exactly at most, keys to expect at most. */
 final case class KeyLimits(kinds: Set[String], maxKeys: Int, expected: Long, bloomFpp: Double, bloomMaxBytes: Long) {
   def exact: Boolean = kinds("set")
-  def bloom: Option[KeyBloom] = if (kinds("bloom")) Some(KeyBloom.sized(expected, bloomFpp, bloomMaxBytes)) else None
+  def bloom(hashed: Boolean): Option[KeyBloom] = if (kinds("bloom")) Some(KeyBloom.sized(expected, bloomFpp, bloomMaxBytes, hashed)) else None
 }
 
 /**
@@ -49,7 +49,7 @@ final class LongKeys(limits: KeyLimits, gaps: Boolean) extends Serializable {
   }
 
   private def startBloom(): Unit = {
-    bloom = limits.bloom
+    bloom = limits.bloom(hashed = !gaps)
     bloom.foreach(b => many.foreach(b.add))
     many.coarsen()
   }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.execution.rtfilter
 
+import java.nio.{ByteBuffer, ByteOrder}
 import java.util.Arrays
 
 /** Says of a long whether it may be one of a filter's keys. Immutable, and sent to the tasks. */
@@ -90,15 +91,16 @@ object KeyTable {
 
 /**
  * A split-block Bloom filter (Putze, Sanders, Singler 2007, as the Parquet format lays it out): blocks of 256 bits in eight words, one bit
- * set in each. `blocks` is a power of two, so that filters of one size can be put together with OR.
+ * set in each. `blocks` is a power of two, so that filters of one size can be put together with OR. `hashed`: values are hashes already.
  */
-final class KeyBloom(val blocks: Int) extends KeyTest {
+final class KeyBloom(val blocks: Int, hashed: Boolean) extends KeyTest {
   private val words = new Array[Int](blocks * 8)
 
+  private def hashOf(value: Long): Long = if (hashed) value else KeyDomain.hash(value, 0L)
   private def block(hash: Long): Int = ((hash >>> 32) * blocks >>> 32).toInt * 8
 
   def add(value: Long): Unit = {
-    val hash = KeyDomain.hash(value, 0L)
+    val hash = hashOf(value)
     val at = block(hash)
     val low = hash.toInt
     var i = 0
@@ -106,13 +108,16 @@ final class KeyBloom(val blocks: Int) extends KeyTest {
   }
 
   override def contains(value: Long): Boolean = {
-    val hash = KeyDomain.hash(value, 0L)
+    val hash = hashOf(value)
     val at = block(hash)
     val low = hash.toInt
     var i = 0
     while (i < 8 && (words(at + i) & 1 << (low * KeyBloom.Salt(i) >>> 27)) != 0) i += 1
     i == 8
   }
+
+  /** As docs/index-format.md has the bloom filters of packs. */
+  def bytes: Array[Byte] = { val all = ByteBuffer.allocate(words.length * 4).order(ByteOrder.LITTLE_ENDIAN); all.asIntBuffer.put(words); all.array }
 
   def addAll(other: KeyBloom): Unit = { var i = 0; while (i < words.length) { words(i) |= other.words(i); i += 1 } }
 
@@ -124,11 +129,13 @@ final class KeyBloom(val blocks: Int) extends KeyTest {
 object KeyBloom {
   private val Salt = Array(0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31)
 
-  /** Of a size for `keys` distinct keys: bits = −8 · n / ln(1 − fpp^(1/8)), rounded up to a power of two, within `maxBytes`. */
-  def sized(keys: Long, fpp: Double, maxBytes: Long): KeyBloom = {
-    val bits = -8.0 * math.max(1L, keys) / math.log(1 - math.pow(fpp, 1.0 / 8))
-    val wanted = math.max(1.0, math.ceil(bits / 256))
+  /**
+   * Of a size for `keys` distinct keys: bits = −8 · n / ln(1 − fpp^(1/8)), rounded up to a power of two, within `maxBytes`. At least as large
+   * as the filter of a pack with 65,536 values: when two are held against each other, the larger is folded, and says less.
+   */
+  def sized(keys: Long, fpp: Double, maxBytes: Long, hashed: Boolean): KeyBloom = {
+    val wanted = math.max(4096.0, math.ceil(-8.0 * math.max(1L, keys) / math.log(1 - math.pow(fpp, 1.0 / 8)) / 256))
     val most = math.max(1L, math.min(maxBytes, 1L << 30) / 32)
-    new KeyBloom(Integer.highestOneBit(math.min(most.toDouble, math.pow(2, math.ceil(math.log(wanted) / math.log(2)))).toInt))
+    new KeyBloom(Integer.highestOneBit(math.min(most.toDouble, math.pow(2, math.ceil(math.log(wanted) / math.log(2)))).toInt), hashed)
   }
 }

@@ -46,6 +46,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
         "ahead" -> k.key.ahead, "keep_nulls" -> k.key.keepNulls, "kind" -> longs.kind, "distinct" -> longs.count,
         "build_rows" -> k.buildRows.getOrElse(BigInt(longs.seen)))
       if (!k.sink.isComposite && k.sink.bytes.isEmpty && !longs.isEmpty) json.put("min", longs.min).put("max", longs.max)
+      k.sink.bloom.foreach(b => json.set[ObjectNode]("bloom", body.raw(b)))
       forPacks(k.sink, body).foreach { case (name, value) => Json.put(json, name, value) }
       json
     })

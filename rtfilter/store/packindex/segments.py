@@ -48,6 +48,7 @@ class _DataWriter:
             use_dictionary=False,
             write_statistics=False,
             write_page_checksum=True,
+            column_encoding={name: "DELTA_BINARY_PACKED" for name in _number_lists(schema)} or None,
             store_schema=False,
         )
         self._waiting: list[Any] = []
@@ -81,6 +82,15 @@ class _DataWriter:
             table = pa.Table.from_batches(self._waiting)
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
             self._waiting, self._waiting_bytes = [], 0
+
+
+def _number_lists(schema: Any) -> list[str]:
+    """The leaves of lists of numbers: sorted, so that what is stored is the steps between them."""
+    return [
+        f"{field.name}.list.element"
+        for field in schema
+        if pa.types.is_list(field.type) and pa.types.is_int64(field.type.value_type)
+    ]
 
 
 class SegmentWriter:

@@ -34,7 +34,7 @@ def build(values: PackValues, most: int) -> dict[str, Any]:
     if values.distinct > most:
         return {"values": None}
     if values.longs is not None:
-        return {"values": np.sort(values.longs).tolist()}
+        return {"values": np.sort(values.longs)}
     assert values.strings is not None
     return {"values": sorted(values.strings)}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,8 @@ from tests.index.tables import RUNNER, create_index, kept, storage_of, write_par
 
 WANTED = ValueTest(long_keys([25]))
 MOST_STEPS = 60
+MOST_TOUCHES = 200
+ACTIONS = ("create", "refresh", "optimize", "delete", "restore", "vacuum", "vacuum deleted")
 
 
 class Killed(BaseException):
@@ -73,7 +77,7 @@ def prepared(folder: Path, action: str) -> None:
     write_part(folder, "p0.parquet", 0)
     if action != "create":
         create_index(folder)
-    if action in ("refresh", "optimize", "vacuum"):
+    if action in ("refresh", "optimize", "vacuum", "cancel"):
         write_part(folder, "p1.parquet", 50)
     if action in ("optimize", "vacuum"):
         actions.refresh(storage_of(folder), "incremental", list_directory(str(folder)), RUNNER)
@@ -81,6 +85,8 @@ def prepared(folder: Path, action: str) -> None:
         actions.optimize(storage_of(folder), "full", list_directory(str(folder)))
     if action in ("restore", "vacuum deleted"):
         actions.delete(storage_of(folder))
+    if action == "cancel":
+        log.begin(storage_of(folder), log.REFRESH)
 
 
 def act(folder: Path, action: str, storage: IndexStorage) -> None:
@@ -105,7 +111,7 @@ def check_readers_are_right(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [True, False])
-@pytest.mark.parametrize("action", ["create", "refresh", "optimize", "delete", "restore", "vacuum", "vacuum deleted"])
+@pytest.mark.parametrize("action", ACTIONS)
 def test_a_writer_that_dies_at_any_step_harms_nobody(tmp_path: Path, action: str, before: bool) -> None:
     died = 0
     for step in range(1, MOST_STEPS):
@@ -146,34 +152,78 @@ def test_a_cancel_that_dies_can_be_cancelled(tmp_path: Path, step: int, before: 
     act(tmp_path, "refresh", storage_of(tmp_path))
 
 
-KILL_DURING_REFRESH = """
-import os, signal, sys
-from rtfilter.store.packindex import actions, build
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.storage import LocalStorage
-table, place, dies_at = sys.argv[1], sys.argv[2], int(sys.argv[3])
-publish, published = LocalStorage.publish, []
-def dying(self, scratch):
-    published.append(scratch)
-    if len(published) == dies_at:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return publish(self, scratch)
-LocalStorage.publish = dying
-actions.refresh(LocalStorage(place), "incremental", list_directory(table), build.LocalRunner(1))
-"""
+# What a process does to files and directories, as the interpreter tells of it (docs.python.org, "Audit events table").
+FILE_EVENTS = {
+    "open",
+    "os.link",
+    "os.listdir",
+    "os.mkdir",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "os.scandir",
+    "os.truncate",
+    "os.utime",
+}
 
 
-@pytest.mark.parametrize("dies_at", [1, 4])
-def test_a_process_killed_for_real_leaves_a_log_that_cancel_mends(tmp_path: Path, dies_at: int) -> None:
-    prepared(tmp_path, "refresh")
-    command = [sys.executable, "-c", KILL_DURING_REFRESH, str(tmp_path), storage_of(tmp_path).place, str(dies_at)]
-    assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
-    check_readers_are_right(tmp_path)
-    log.cancel(storage_of(tmp_path))
-    act(tmp_path, "refresh", storage_of(tmp_path))
-    actions.vacuum(storage_of(tmp_path))
-    data = tmp_path / "_rtfilter" / "i" / "data"
-    assert not [name for name in os.listdir(data) if name.startswith(".scratch-")]
+def act_and_be_killed(folder: Path, action: str, dies_at: int) -> None:
+    """In a process of its own: killed just before the n-th time that it touches the index's directory."""
+    touched = 0
+
+    def hook(event: str, args: tuple[object, ...]) -> None:
+        nonlocal touched
+        if event in FILE_EVENTS and any(
+            "_rtfilter" in os.fsdecode(each) for each in args if isinstance(each, (str, bytes, os.PathLike))
+        ):
+            touched += 1
+            if touched == dies_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    if action == "cancel":
+        log.cancel(storage_of(folder))
+    else:
+        act(folder, action, storage_of(folder))
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ForkServerContext]:
+    """Fresh processes that have what this file imports."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    yield context
+
+
+@pytest.mark.parametrize("action", [*ACTIONS, "cancel"])
+def test_a_process_killed_at_any_touch_of_a_file_harms_nobody(tmp_path: Path, processes: ForkServerContext, action: str) -> None:
+    killed = 0
+    for dies_at in range(1, MOST_TOUCHES):
+        folder = tmp_path / str(dies_at)
+        prepared(folder, action)
+        state_before = log.read_log(storage_of(folder)).state
+        process = processes.Process(target=act_and_be_killed, args=(folder, action, dies_at))
+        process.start()
+        process.join(60)
+        if process.exitcode != -signal.SIGKILL:
+            assert process.exitcode == 0
+            break
+        killed += 1
+        check_readers_are_right(folder)
+        if log.read_log(storage_of(folder)).under_way is not None:
+            assert log.cancel(storage_of(folder)).state == state_before
+            check_readers_are_right(folder)
+        again = "refresh" if action == "cancel" else action
+        with suppress(IndexStateError):  # it may have been done: an index deleted twice, say
+            act(folder, again, storage_of(folder))
+        check_readers_are_right(folder)
+        assert log.read_log(storage_of(folder)).under_way is None
+        if open_index(storage_of(folder)) is not None:
+            actions.vacuum(storage_of(folder))
+            assert not [name for name in os.listdir(Path(storage_of(folder).place) / "data") if name.startswith(".scratch-")]
+    else:
+        pytest.fail("the action never came to its end")
+    assert killed >= 4
 
 
 def test_of_two_writers_one_wins_and_the_other_is_told(tmp_path: Path) -> None:

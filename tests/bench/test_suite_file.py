@@ -13,7 +13,9 @@ from click.testing import CliRunner
 pytest.importorskip("duckdb")
 
 from rtfilter.bench.cache import DataCache
-from rtfilter.bench.suite import DataRequest
+from rtfilter.bench.duckdb_engine import DuckDbEngine
+from rtfilter.bench.run import Execution
+from rtfilter.bench.suite import DataRequest, Query
 from rtfilter.bench.suite_file import read_suite, suite_file
 from rtfilter.cli import main
 from rtfilter.errors import BenchError
@@ -48,6 +50,30 @@ def test_a_suite_runs_from_its_path(folder: Path, tmp_path: Path) -> None:
     content = json.loads((tmp_path / "out/result.json").read_text())
     assert content["sf"] is None and "scale factor" not in done.output + (tmp_path / "out/report.html").read_text()
     assert content["suite"] == "shop" and [(entry["id"], entry["rows"]) for entry in content["queries"]] == [("q2", 2), ("q10", 1)]
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_queries_that_are_left(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["bench", "--suite", str(folder), "--runs", "1", "--modes", "duckdb", "--out", str(tmp_path / "out")]
+    ran, run = [], DuckDbEngine.run
+
+    def stopped_at_q10(self: DuckDbEngine, query: Query, count_bytes: bool = False) -> Execution:
+        ran.append(query.id)
+        if ran == ["q2", "q2", "q10"]:  # each with a warm-up
+            raise KeyboardInterrupt
+        return run(self, query, count_bytes)
+
+    monkeypatch.setattr(DuckDbEngine, "run", stopped_at_q10)
+    assert CliRunner().invoke(main, arguments).exit_code != 0
+    assert not (tmp_path / "out/result.json").exists()
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    assert "takes over 1 of 2 queries" in done.stderr and ran[3:] == ["q10", "q10"]
+    content = json.loads((tmp_path / "out/result.json").read_text())
+    assert [(entry["id"], entry["rows"]) for entry in content["queries"]] == [("q2", 2), ("q10", 1)]
+    # A finished run is over: the next one begins anew.
+    assert CliRunner().invoke(main, arguments).exit_code == 0 and len(ran) == 9
 
 
 def test_a_suite_is_found_by_its_folder(folder: Path) -> None:

@@ -7,6 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("duckdb")
@@ -16,6 +19,7 @@ from rtfilter.bench.checkpoint import FILE
 from rtfilter.bench.progress import BenchProgress
 from rtfilter.bench.result import Result, Settings
 from rtfilter.bench.suite import Suite, choose_layout, select_query_ids
+from rtfilter.bench.suite_file import read_suite
 
 MODES = ("off", "spark", "rtfilter", "duckdb")
 # Chosen for what they need (a LIMIT, a published answer, shuffled joins, partitions), and for having rows at this scale.
@@ -48,7 +52,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ran(suite: Suite, layout: str, patterns: list[str], data: Path, out: Path, **settings: Any) -> Result:
     made = Settings(
         suite=suite.name,
-        sf=0.01,
+        sf=0.01 if suite.scales else None,
         zipf=suite.default_zipf,
         layout=choose_layout(suite, layout),
         modes=MODES,
@@ -75,6 +79,24 @@ def test_all_modes_agree(name: str, layout: str, patterns: list[str], data: Path
     assert all(measured.rows > 0 for measured in result.measurements)
     assert any(measured.last.filters for measured in result.measurements if measured.mode == "rtfilter")
     assert {file.name for file in (tmp_path / "out").iterdir()} == {"result.json", "report.html"}
+
+
+def test_a_folder_of_ones_own_is_run_in_all_modes(tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    (shop / "queries").mkdir(parents=True)
+    rows = np.arange(20_000)
+    pq.write_table(pa.table({"item": rows // 10, "price": rows}), shop / "sales.parquet", row_group_size=500)
+    pq.write_table(pa.table({"id": np.arange(2000), "name": [f"n{i}" for i in range(2000)]}), shop / "item.parquet")
+    (shop / "queries/one.sql").write_text(
+        "select name, sum(price) from sales join item on item = id where name = 'n77' group by name;"
+    )
+    (shop / "suite.toml").write_text('[tables]\nsales = "sales.parquet"\nitem = "item.parquet"\n')
+    result = ran(read_suite(shop / "suite.toml"), "as it is", ["one"], tmp_path / "data", tmp_path / "out")
+    assert result.mismatches == () and result.failures == ()
+    by_mode = {measured.mode: measured for measured in result.measurements}
+    assert set(by_mode) == set(MODES) and all(measured.rows == 1 for measured in result.measurements)
+    last = by_mode["rtfilter"].last
+    assert (last.packs_kept, last.packs_total) == (1, 40)
 
 
 def test_a_spark_query_past_its_limit_is_a_failure_and_the_next_one_runs(data: Path, tmp_path: Path) -> None:

@@ -113,10 +113,14 @@ class _Entered:
 
 @dataclass(frozen=True)
 class Broken:
-    """The patch that breaks a rule, and texts of which a query or its tables need one to meet it (an empty one: any case may)."""
+    """The patch that breaks a rule, and texts of which a query or its tables need one to meet it (an empty one: any case may).
+
+    `found_by`: seeds that met the rule before, tried first to save time; any other seed will do when the generator has changed.
+    """
 
     patch: Callable[[], Any]
     needs: tuple[str, ...] = ("",)
+    found_by: tuple[int, ...] = ()
 
 
 MOVED = ("as bigint) + 1", "0 - cast(", "try_add", "try_subtract", "as int) + 7", "date_add(")
@@ -130,21 +134,27 @@ def _legality(**sides: tuple[str, ...]) -> Callable[[], Any]:
 BROKEN: dict[str, Broken] = {
     "a left outer join loses rows of its left side": Broken(_legality(LeftOuter=(LEFT, RIGHT)), (" left join ",)),
     "an anti join loses rows without a partner": Broken(_legality(LeftAnti=(LEFT, RIGHT)), (" left anti join ", "not exists")),
-    "<=> is taken for =": Broken(lambda: mock.patch.object(columns, "source_column", _dropping_nulls), ("<=>",)),
-    "a shifted key is taken for its column": Broken(lambda: mock.patch.object(columns, "source_column", _unmoved), MOVED),
-    "a computed key is taken for the column in it": Broken(lambda: _Entered(_computed_keys_are_columns()), COMPUTED),
-    "a set misses a key at the end of a pack": Broken(
-        lambda: mock.patch.object(verdicts, "meets_a_range", _without_keys_at_the_end)
+    "<=> is taken for =": Broken(lambda: mock.patch.object(columns, "source_column", _dropping_nulls), ("<=>",), found_by=(55,)),
+    "a shifted key is taken for its column": Broken(
+        lambda: mock.patch.object(columns, "source_column", _unmoved), MOVED, found_by=(220,)
     ),
-    "a range misses its last key": Broken(lambda: mock.patch.object(verdicts, "meets_a_range", _open_range)),
+    "a computed key is taken for the column in it": Broken(
+        lambda: _Entered(_computed_keys_are_columns()), COMPUTED, found_by=(135,)
+    ),
+    "a set misses a key at the end of a pack": Broken(
+        lambda: mock.patch.object(verdicts, "meets_a_range", _without_keys_at_the_end), found_by=(48,)
+    ),
+    "a range misses its last key": Broken(lambda: mock.patch.object(verdicts, "meets_a_range", _open_range), found_by=(50,)),
     "a full outer join waits and loses rows of both sides": Broken(_legality(FullOuter=(LEFT, RIGHT)), (" full join ",)),
     "a right outer join loses rows of its right side": Broken(_legality(RightOuter=(LEFT, RIGHT)), (" right join ",)),
-    "a row with a null that <=> would match is dropped": Broken(lambda: _Entered(_rows_without_nulls()), ("<=>",)),
+    "a row with a null that <=> would match is dropped": Broken(lambda: _Entered(_rows_without_nulls()), ("<=>",), found_by=(55,)),
     "a filter of two columns takes them in the wrong order": Broken(
-        lambda: mock.patch.object(Placeholder, "to_dict", _swapped), (" and r0.",)
+        lambda: mock.patch.object(Placeholder, "to_dict", _swapped), (" and r0.",), found_by=(48,)
     ),
     # might_match is imported by name where it is used.
-    "an unknown pack is rejected": Broken(lambda: mock.patch("rtfilter.store.tables.might_match", _unknown_means_no)),
+    "an unknown pack is rejected": Broken(
+        lambda: mock.patch("rtfilter.store.tables.might_match", _unknown_means_no), found_by=(9,)
+    ),
 }
 
 

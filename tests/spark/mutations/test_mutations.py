@@ -13,7 +13,7 @@ from tests.spark.differential.cases import Case
 from tests.spark.differential.generate import generate
 from tests.spark.differential.run import Harness, Outcome
 from tests.spark.differential.sql import SPARK, render
-from tests.spark.mutations.broken_rules import BROKEN, NOTHING
+from tests.spark.mutations.broken_rules import BROKEN, NOTHING, Broken
 
 # Every rule must be found within as many cases that can meet it; what some rules need is rare.
 CASES = 200
@@ -22,21 +22,21 @@ SEEDS = range(1, 20 * CASES)
 WHOLE_CASES = 8
 
 
-def first_disagreement(harness: Harness, needs: tuple[str, ...]) -> tuple[int, Outcome] | None:
-    """How many cases it took, and what the last of them gave. Those that cannot meet the rule are neither run nor counted."""
-    for number, case in enumerate(islice(_cases_with(needs), CASES), start=1):
+def first_disagreement(harness: Harness, broken: Broken) -> tuple[int, int, Outcome] | None:
+    """How many cases it took, the last seed, and what it gave. Cases that cannot meet the rule are neither run nor counted."""
+    for number, (seed, case) in enumerate(islice(_cases_for(broken), CASES), start=1):
         outcome = harness.run(case)
         if not outcome.agree:
-            return number, outcome
+            return number, seed, outcome
     return None
 
 
-def _cases_with(needs: tuple[str, ...]) -> Iterator[Case]:
-    for seed in SEEDS:
+def _cases_for(broken: Broken) -> Iterator[tuple[int, Case]]:
+    for seed in (*broken.found_by, *SEEDS):
         case = generate(seed)
         shown = f"{render(case, SPARK)} {case.tables}"
-        if any(text in shown for text in needs):
-            yield case
+        if any(text in shown for text in broken.needs):
+            yield seed, case
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,8 @@ def test_with_whole_rules_nothing_is_found(harness: Harness, rule: Path) -> None
 @pytest.mark.parametrize("broken", BROKEN)
 def test_a_broken_rule_is_found(harness: Harness, rule: Path, broken: str) -> None:
     rule.write_text(broken, encoding="utf-8")
-    found = first_disagreement(harness, BROKEN[broken].needs)
+    found = first_disagreement(harness, BROKEN[broken])
     assert found is not None, f"{CASES} cases agree although {broken}"
-    number, outcome = found
-    print(f"\n{broken}: case {number}: {outcome.detail[:150]}")
+    number, seed, outcome = found
+    print(f"\n{broken}: case {number}, seed {seed}: {outcome.detail[:150]}")
     assert outcome.detail.startswith("on has"), "it is the layer that must be found, not the oracle"

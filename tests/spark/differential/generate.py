@@ -174,13 +174,16 @@ class _QueryMaker:
         ]
         if not values:
             return Filter(column.name, "{} is not null")
-        first, other = (literal(value, column.type) for value in rng.choices(values, k=2))
-        # NaN is the greatest to Spark, but no bounds of a page count it: Spark with its page index loses it to `>=`, the layer off.
+        drawn = rng.choices(values, k=2)
+        first, other = (literal(value, column.type) for value in drawn)
+        # NaN is the greatest to Spark, but no bounds of a page or of pyarrow's packs count it: Spark loses it to `>=` and `in`, the
+        # layer off.
         at_least = [] if "NaN" in values else [Filter(column.name, f"{{}} >= {first}")]
+        among = [] if "NaN" in drawn else [Filter(column.name, f"{{}} in ({first}, {other})")]
         return rng.choice(
             [
                 *at_least,
-                Filter(column.name, f"{{}} in ({first}, {other})"),
+                *among,
                 Filter(column.name, f"{{}} <= {first}"),
                 Filter(column.name, "{} is null"),
                 Filter(column.name, "{} is not null"),

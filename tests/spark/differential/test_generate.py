@@ -155,3 +155,17 @@ def test_no_query_asks_for_what_spark_itself_loses() -> None:
         for condition in (filter_.condition,)
     ]
     assert (">=", False) in found and ("<=", True) in found and (">=", True) not in found
+
+
+def test_no_query_asks_for_nan_among_others() -> None:
+    """With the layer off, Spark's reader drops packs by bounds that do not count NaN, which is above all of them."""
+    filters = [
+        filter_.condition
+        for seed in (*range(9001003000, 9001003400), 10001008582)
+        for case in [generate(seed)]
+        for block in case.query.blocks
+        for relation in (*block.relations, *case.query.ctes)
+        for filter_ in relation.filters
+    ]
+    among = [condition for condition in filters if condition.startswith("{} in (")]
+    assert any("as double)" in condition for condition in among) and not any("NaN" in condition for condition in among)

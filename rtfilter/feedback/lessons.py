@@ -12,7 +12,16 @@ from rtfilter.report import APPLIED, NOT_FILLED, SKIPPED, FilterReport, report_f
 LEAST_SHARE_DROPPED = 0.02
 # Reasons that say nothing of the filter itself.
 PASSING_REASONS = frozenset(
-    {NOT_FILLED, "FOOTERS_NOT_KNOWN", "COST_NEVER", "HINT_NEVER", "LOST_TWICE", "SOURCE_NOT_READY", "NOT_DETERMINISTIC"}
+    {
+        NOT_FILLED,
+        "FOOTERS_NOT_KNOWN",
+        "COST_NEVER",
+        "HINT_NEVER",
+        "LOST_TWICE",
+        "SOURCE_NOT_READY",
+        "NOT_DETERMINISTIC",
+        "NO_MEMORY",
+    }
 )
 
 

@@ -2,6 +2,7 @@ package org.apache.spark.sql.execution.rtfilter
 
 import java.util.WeakHashMap
 import org.apache.spark.{MapOutputStatistics, TaskContext}
+import org.apache.spark.memory.{MemoryConsumer, MemoryMode}
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BindReferences, BoundReference, Cast, Expression, UnsafeProjection}
@@ -22,6 +23,7 @@ final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeType
   def isComposite: Boolean = !single
 
   def isEmpty: Boolean = longs.isEmpty && !keepsOutside
+  def memoryBytes: Long = bytes.map(_.memoryBytes).getOrElse(ownLongs.memoryBytes)
   /** The values one by one, if there are no others that are kept. */
   def distinct: Option[Array[Long]] = if (keepsOutside) None else longs.distinct
   lazy val test: KeyTest = shift.fold(longs.test)(_.test(longs.test))
@@ -72,6 +74,18 @@ final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeType
   }
 }
 
+/**
+ * What a task holds of keys, asked of Spark's memory manager, which makes others spill for it. Three times the keys: they are written out
+ * at the end. Checked on 4.3 (MemoryConsumer; a task that ends with memory not given back is a leak to Spark).
+ */
+final class KeyMemory(context: TaskContext, sinks: Array[KeySink]) extends MemoryConsumer(context.taskMemoryManager, MemoryMode.ON_HEAP) {
+  private var rows = 0L
+  /** Called before each row; false when there is no room for more keys. */
+  def suffices(): Boolean = { rows += 1; rows % 1024 != 1 || enough(3 * sinks.map(_.memoryBytes).sum - getUsed) }
+  private def enough(more: Long): Boolean = more <= 0 || acquireMemory(more) >= more
+  override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
+}
+
 /** Why a build side's keys were not collected: a reason code and its sentence. */
 final case class NotCollected(reason: String, detail: String)
 
@@ -101,10 +115,7 @@ object CollectKeys {
   }.flatten
 
   private def below(project: ProjectExec, key: Expression): Expression = key.transform {
-    case a: Attribute => project.projectList.find(_.exprId == a.exprId).map {
-      case alias: Alias => alias.child
-      case named => named
-    }.getOrElse(a)
+    case a: Attribute => project.projectList.find(_.exprId == a.exprId).map { case alias: Alias => alias.child; case named => named }.getOrElse(a)
   }
 
   private def limited(rows: Option[BigInt], wanted: Seq[PlacedKey])(collect: => Collected): Collected = {
@@ -126,10 +137,7 @@ object CollectKeys {
       case relation: HashedRelation =>
         val types = keys.map(_.dataType)
         val found = sinks(types, wanted, stage.getRuntimeStatistics.rowCount.map(_.toLong).getOrElse(Long.MaxValue >> 1))
-        val unpack = relation match {
-          case _: LongHashedRelation => Some(UnsafeProjection.create(types.indices.map(unpacked(keys, _))))
-          case _ => None
-        }
+        val unpack = Some(relation).collect { case _: LongHashedRelation => UnsafeProjection.create(types.indices.map(unpacked(keys, _))) }
         relation.asReadOnlyCopy().keys().foreach { row =>
           val keyRow = unpack.map(_(row)).getOrElse(row)
           found.foreach(_.add(keyRow))
@@ -141,8 +149,7 @@ object CollectKeys {
   private def unpacked(keys: Seq[Expression], i: Int): Expression =
     if (keys.size > 1) HashJoin.extractKeyExprAt(keys, i)
     else keys.head.dataType match {
-      case _: IntegralType => Cast(BoundReference(0, LongType, nullable = false),
-        keys.head.dataType, ansiEnabled = false)
+      case _: IntegralType => Cast(BoundReference(0, LongType, nullable = false), keys.head.dataType, ansiEnabled = false)
       case other => BoundReference(0, other, nullable = false)
     }
 
@@ -162,8 +169,9 @@ object CollectKeys {
             Left(NotCollected("NOT_DETERMINISTIC", "The build side's rows may change when a lost part of its shuffle is computed again."))
           else {
             val found = run(shuffled, keys, stage.output, empty)
-            cache.synchronized(cache.put(statistics, Option(cache.get(statistics)).getOrElse(Map.empty[Seq[Any], Seq[KeySink]]) + (what -> found)))
-            Right(found)
+            found.foreach(all => cache.synchronized(
+              cache.put(statistics, Option(cache.get(statistics)).getOrElse(Map.empty[Seq[Any], Seq[KeySink]]) + (what -> all))))
+            found
           }
         }
     }
@@ -185,25 +193,31 @@ object CollectKeys {
   private val TaskBytes = 1L << 20
 
   /** Sinks travel as Java objects whatever `spark.serializer` is: Kryo may be told to refuse classes that it does not know. */
-  private def run(rows: RDD[InternalRow], keys: Seq[Expression], output: Seq[Attribute], sinks: Seq[KeySink]): Seq[KeySink] = {
+  private def run(rows: RDD[InternalRow], keys: Seq[Expression], output: Seq[Attribute], sinks: Seq[KeySink]): Collected = {
     val sc = rows.sparkContext
     val bound = BindReferences.bindReferences(keys, output)
     val empty = Utils.serialize(sinks.toArray)
-    val task = (_: TaskContext, part: Iterator[InternalRow]) =>
+    val task = (context: TaskContext, part: Iterator[InternalRow]) =>
       if (part.isEmpty) Array.emptyByteArray
       else {
         val mine = CollectKeys.sinksIn(empty)
+        val memory = new KeyMemory(context, mine)
         val project = UnsafeProjection.create(bound)
-        part.foreach { row => val keyRow = project(row); var i = 0; while (i < mine.length) { mine(i).add(keyRow); i += 1 } }
-        Utils.serialize(mine)
+        try {
+          while (part.hasNext && memory.suffices()) { val keyRow = project(part.next()); var i = 0; while (i < mine.length) { mine(i).add(keyRow); i += 1 } }
+          if (part.hasNext) CollectKeys.NoRoom else Utils.serialize(mine)
+        } finally memory.freeMemory(memory.getUsed)
       }
+    var room = true
     val before = sc.getLocalProperty(DescriptionKey)
     sc.setLocalProperty(DescriptionKey, "rtfilter: keys of a build side")
     try sc.runJob[InternalRow, Array[Byte]](rows, task, rows.partitions.indices, (_: Int, part: Array[Byte]) =>
-      if (part.nonEmpty) sinks.zip(sinksIn(part)).foreach { case (all, some) => all.addAll(some) })
+      if (part.length == NoRoom.length) room = false
+      else if (part.nonEmpty) sinks.zip(sinksIn(part)).foreach { case (all, some) => all.addAll(some) })
     finally sc.setLocalProperty(DescriptionKey, before)
-    sinks
+    if (room) Right(sinks) else Left(NotCollected("NO_MEMORY", "A task that collected the build side's keys was not given the memory for them."))
   }
+  private val NoRoom = Array[Byte](0)
 
   private def sinksIn(bytes: Array[Byte]): Array[KeySink] = Utils.deserialize[Array[KeySink]](bytes, classOf[KeySink].getClassLoader)
   private val DescriptionKey = "spark.job.description"

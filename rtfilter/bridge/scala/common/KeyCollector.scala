@@ -79,6 +79,7 @@ final class LongKeys(limits: KeyLimits, gaps: Boolean) extends Serializable {
   }
 
   def isEmpty: Boolean = seen == 0
+  def memoryBytes: Long = Option(few).map(_.memoryBytes).sum + Option(many).map(_.memoryBytes).sum + bloom.map(_.memoryBytes).sum
 
   /** The sorted distinct values, if all of them are held one by one. */
   lazy val distinct: Option[Array[Long]] = { if (few != null) look(); Option(few).map(_.toArray) }
@@ -150,6 +151,9 @@ final class ByteKeys(limits: KeyLimits) extends Serializable {
     if (max == null || java.util.Arrays.compareUnsigned(other.max, max) > 0) max = other.max
     if (other.values == null) values = null else other.values.forEach((hash, value) => keep(hash, value))
   }
+
+  /** What a hash table takes besides the values: some 100 bytes an entry. */
+  def memoryBytes: Long = hashes.memoryBytes + (if (values == null) 0L else bytes + 100L * values.size)
 
   /** All distinct values in byte order, if they were kept. */
   lazy val sorted: Option[Array[Array[Byte]]] = Option(values).map { kept =>

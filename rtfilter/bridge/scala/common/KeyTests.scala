@@ -20,10 +20,7 @@ final class KeyRanges(val lows: Array[Long], val highs: Array[Long]) extends Key
     val first = if (found >= 0) found else -found - 1
     first < lows.length && lows(first) <= max
   }
-  override def equals(other: Any): Boolean = other match {
-    case that: KeyRanges => Arrays.equals(lows, that.lows) && Arrays.equals(highs, that.highs)
-    case _ => false
-  }
+  override def equals(other: Any): Boolean = other match { case that: KeyRanges => Arrays.equals(lows, that.lows) && Arrays.equals(highs, that.highs); case _ => false }
   override def hashCode: Int = 31 * Arrays.hashCode(lows) + Arrays.hashCode(highs)
 }
 
@@ -31,10 +28,7 @@ final class KeyRanges(val lows: Array[Long], val highs: Array[Long]) extends Key
 final class KeysBetween(val keys: KeyTest, val low: Long, val high: Long) extends KeyTest {
   override def contains(value: Long): Boolean = value < low || value > high || keys.contains(value)
   override def memoryBytes: Long = 16L + keys.memoryBytes
-  override def equals(other: Any): Boolean = other match {
-    case that: KeysBetween => low == that.low && high == that.high && keys == that.keys
-    case _ => false
-  }
+  override def equals(other: Any): Boolean = other match { case that: KeysBetween => low == that.low && high == that.high && keys == that.keys; case _ => false }
   override def hashCode: Int = 31 * (31 * keys.hashCode + low.hashCode) + high.hashCode
 }
 
@@ -47,10 +41,7 @@ final class KeyBitmap(val first: Long, val words: Array[Long]) extends KeyTest {
     java.lang.Long.compareUnsigned(at, bits) < 0 && (words((at >>> 6).toInt) & (1L << at)) != 0
   }
   override def memoryBytes: Long = 8L * words.length
-  override def equals(other: Any): Boolean = other match {
-    case that: KeyBitmap => first == that.first && Arrays.equals(words, that.words)
-    case _ => false
-  }
+  override def equals(other: Any): Boolean = other match { case that: KeyBitmap => first == that.first && Arrays.equals(words, that.words); case _ => false }
   override def hashCode: Int = 31 * first.hashCode + Arrays.hashCode(words)
 }
 
@@ -77,10 +68,7 @@ final class KeyTable(distinct: Array[Long]) extends KeyTest {
       there != 0
     }
   override def memoryBytes: Long = 8L * slots.length
-  override def equals(other: Any): Boolean = other match {
-    case that: KeyTable => zero == that.zero && Arrays.equals(slots, that.slots)
-    case _ => false
-  }
+  override def equals(other: Any): Boolean = other match { case that: KeyTable => zero == that.zero && Arrays.equals(slots, that.slots); case _ => false }
   override def hashCode: Int = Arrays.hashCode(slots)
 }
 

@@ -13,6 +13,7 @@ final class SpanBitmap extends Serializable {
   private var words = Array.emptyLongArray
 
   def isExact: Boolean = shift == 0
+  def memoryBytes: Long = 8L * words.length
   private def mostWords: Int = if (shift == 0) ExactWords else CoarseWords
 
   /** Marks a value; false (and nothing done) when that needs coarser bits: call `coarsen` and try again. */
@@ -159,6 +160,7 @@ final class LongBuffer extends Serializable {
     values(size) = value
     size += 1
   }
+  def memoryBytes: Long = 8L * values.length
   def toArray: Array[Long] = java.util.Arrays.copyOf(values, size)
 
   /** Sorts and drops repeats. */

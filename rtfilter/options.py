@@ -176,6 +176,14 @@ OPTIONS: tuple[Option, ...] = (
         "Share of a table's bytes that an index may not know as it is now; an index that is staler is not used.",
         _share,
     ),
+    Option(
+        "rtfilter.keys.jobFromRows",
+        "integer",
+        1 << 16,
+        "rows",
+        "From so many rows on, keys of a shuffled build side are read by a Spark job and not by the driver itself; 1: always.",
+        _whole_number(1),
+    ),
     Option("rtfilter.python", "path", "python3", "", "Interpreter of the planner host; configure() sets its own.", _text),
     Option(
         "rtfilter.planner.timeoutMs",
@@ -296,6 +304,7 @@ class Options:
     store_cache_bytes: int
     store_schemes: tuple[str, ...]
     index_max_stale: float
+    keys_job_from_rows: int
     python: str
     planner_timeout_ms: int
     footers_wait_ms: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import rtfilter
+from rtfilter.bridge import jvm
 from tests.spark.cases import OnOffDuckDB
 from tests.spark.shuffled.jobs import jobs_of, packs_rejected, rows_dropped
 
@@ -41,13 +43,31 @@ def test_packs_are_rejected_and_rows_dropped_before_the_shuffle(check: OnOffDuck
         "select count(*) from (select * from dim where grp = 3) dim left anti join fact on k = id",
     ],
 )
-def test_a_build_side_runs_once_and_its_keys_take_one_job(spark: SparkSession, sql: str) -> None:
+def test_a_build_side_runs_once_and_its_keys_take_one_job_or_none(spark: SparkSession, sql: str) -> None:
     off, jobs_off, _ = jobs_of(spark, sql, on=False)
-    on, jobs_on, frame = jobs_of(spark, sql, on=True)
+    assert off
+    for job_from_rows, more in ((65_536, range(1)), (1, range(1, 1 + sql.count(" join ")))):
+        spark.conf.set("rtfilter.keys.jobFromRows", job_from_rows)
+        on, jobs_on, frame = jobs_of(spark, sql, on=True)
+        assert on == off
+        assert packs_rejected(frame) > 0 or rows_dropped(frame) > 0
+        assert jobs_on - jobs_off in more
+
+
+@pytest.mark.parametrize(("condition", "above"), [("true", ["Filter", "RtFilterRows"]), ("v > 5", ["RtFilterRows", "Filter"])])
+def test_rows_are_tested_before_other_columns_are_asked_for_nulls(spark: SparkSession, condition: str, above: list[str]) -> None:
+    sql = f"select /*+ merge(dim) */ count(*), sum(v) from fact join dim on kn = id where name in ('n7', 'n3999') and {condition}"
+    off, _, _ = jobs_of(spark, sql, on=False)
+    on, _, frame = jobs_of(spark, sql, on=True)
     assert on == off
-    assert on
-    assert packs_rejected(frame) > 0 or rows_dropped(frame) > 0
-    assert jobs_off < jobs_on <= jobs_off + sql.count(" join ")
+    lines = frame._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0].splitlines()
+    (scan,) = [number for number, line in enumerate(lines) if "FileScan" in line and "kn#" in line]
+    nodes = [match[1] for line in lines[:scan] if (match := re.search(r"([A-Z]\w+)", line))]
+    assert [node for node in nodes if node in above][-2:] == above
+    (tested,) = jvm.row_metrics(frame)
+    # A row without a key is neither tested nor counted.
+    assert 0 < tested["rows_tested"] < sum(each["numOutputRows"] for each in jvm.scan_metrics(frame) if each["table"] == "fact")
+    assert tested["rows_passed"] == tested["rows_tested"] - tested["rows_dropped"] > 0
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import java.util.WeakHashMap
-import org.apache.spark.{MapOutputStatistics, TaskContext}
+import org.apache.spark.{MapOutputStatistics, SparkEnv, TaskContext}
 import org.apache.spark.memory.{MemoryConsumer, MemoryMode}
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
+import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BindReferences, BoundReference, Cast, Expression, UnsafeProjection}
 import org.apache.spark.sql.execution.{CoalescedPartitionSpec, ProjectExec, ShufflePartitionSpec, SortExec, SparkPlan}
@@ -11,6 +12,7 @@ import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, BroadcastQue
 import org.apache.spark.sql.execution.joins.{HashJoin, HashedRelation, LongHashedRelation}
 import org.apache.spark.sql.types.{DataType, IntegralType, LongType}
 import org.apache.spark.util.Utils
+import scala.util.control.NonFatal
 
 /** A filter's keys, as values of the probe column, out of a row that holds the join's build keys at these ordinals. */
 final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeTypes: Array[DataType], limits: KeyLimits, shift: Option[KeyShift])
@@ -100,12 +102,12 @@ object CollectKeys {
   private val cache = new WeakHashMap[MapOutputStatistics, Map[Seq[Any], Seq[KeySink]]]
 
   /** One sink for each wanted filter, all filled in one pass; `keys` are the join's build keys over what the stage puts out. */
-  def from(source: SparkPlan, keys: Seq[Expression], wanted: Seq[PlacedKey]): Collected = source match {
-    case SortExec(_, _, child, _) => from(child, keys, wanted)
-    case AQEShuffleReadExec(child, _) => from(child, keys, wanted)
-    case project: ProjectExec => from(project.child, keys.map(below(project, _)), wanted)
+  def from(source: SparkPlan, keys: Seq[Expression], wanted: Seq[PlacedKey], jobFromRows: Long): Collected = source match {
+    case SortExec(_, _, child, _) => from(child, keys, wanted, jobFromRows)
+    case AQEShuffleReadExec(child, _) => from(child, keys, wanted, jobFromRows)
+    case project: ProjectExec => from(project.child, keys.map(below(project, _)), wanted, jobFromRows)
     case stage: BroadcastQueryStageExec if stage.isMaterialized => limited(stage.getRuntimeStatistics.rowCount, wanted)(fromRelation(stage, keys, wanted))
-    case stage: ShuffleQueryStageExec if stage.isMaterialized => limited(stage.getRuntimeStatistics.rowCount, wanted)(fromShuffle(stage, keys, wanted))
+    case stage: ShuffleQueryStageExec if stage.isMaterialized => limited(stage.getRuntimeStatistics.rowCount, wanted)(fromShuffle(stage, keys, wanted, jobFromRows))
     case other => Left(NotCollected("SOURCE_NOT_READY", s"The build side (${other.nodeName}) was not finished before the probe side started."))
   }
 
@@ -153,22 +155,23 @@ object CollectKeys {
       case other => BoundReference(0, other, nullable = false)
     }
 
-  private def fromShuffle(stage: ShuffleQueryStageExec, keys: Seq[Expression], wanted: Seq[PlacedKey]): Collected = {
+  private def fromShuffle(stage: ShuffleQueryStageExec, keys: Seq[Expression], wanted: Seq[PlacedKey], jobFromRows: Long): Collected = {
     val rows = stage.getRuntimeStatistics.rowCount.map(_.toLong).getOrElse(Long.MaxValue >> 1)
-    val empty = sinks(keys.map(_.dataType), wanted, rows)
+    def empty = sinks(keys.map(_.dataType), wanted, rows)
     if (keys.exists(!_.references.subsetOf(stage.outputSet))) Left(NotCollected("SOURCE_NOT_READY", "The build side does not put out the join's keys."))
     else stage.mapStats match {
       case None => Right(empty) // a shuffle of nothing
       case Some(statistics) =>
-        val bound = keys.map(k => BindReferences.bindReference(k, stage.output).canonicalized)
-        val what: Seq[Any] = bound ++ wanted.map(_.nameless)
+        val bound = BindReferences.bindReferences(keys, stage.output)
+        val what: Seq[Any] = bound.map(_.canonicalized) ++ wanted.map(_.nameless)
         cache.synchronized(Option(cache.get(statistics)).flatMap(_.get(what))).map(Right(_)).getOrElse {
           val shuffled = stage.shuffle.getShuffleRDD(readTogether(stage, statistics).toArray).asInstanceOf[RDD[InternalRow]]
           // A build side that could come out differently when a lost part of it is computed again must not decide what is read.
           if (shuffled.outputDeterministicLevel == DeterministicLevel.INDETERMINATE)
             Left(NotCollected("NOT_DETERMINISTIC", "The build side's rows may change when a lost part of its shuffle is computed again."))
           else {
-            val found = run(shuffled, keys, stage.output, empty)
+            val small = rows < jobFromRows && statistics.bytesByPartitionId.sum <= TaskBytes
+            val found = Some(empty).filter(small && here(shuffled, bound, _)).map(Right(_)).getOrElse(run(shuffled, bound, empty))
             found.foreach(all => cache.synchronized(
               cache.put(statistics, Option(cache.get(statistics)).getOrElse(Map.empty[Seq[Any], Seq[KeySink]]) + (what -> all))))
             found
@@ -192,17 +195,32 @@ object CollectKeys {
   }
   private val TaskBytes = 1L << 20
 
+  /**
+   * Whether a small shuffle could be read without a job, which would wait for a core behind tasks of other stages. If it can't be (lost files,
+   * executors that the driver does not reach) it is not tried again. Checked on 4.3 (SortShuffleManager's reader asks its context for
+   * metrics and for being called at the end, nothing else).
+   */
+  private def here(rows: RDD[InternalRow], keys: Seq[Expression], sinks: Seq[KeySink]): Boolean =
+    readsHere && SparkEnv.get.shuffleManager.isInstanceOf[SortShuffleManager] && {
+      val context = TaskContext.empty()
+      val project = UnsafeProjection.create(keys)
+      try rows.partitions.foreach(rows.iterator(_, context).foreach { row => val keyRow = project(row); sinks.foreach(_.add(keyRow)) })
+      catch { case NonFatal(_) => readsHere = false }
+      finally context.markTaskCompleted(None)
+      readsHere
+    }
+  @volatile private var readsHere = true
+
   /** Sinks travel as Java objects whatever `spark.serializer` is: Kryo may be told to refuse classes that it does not know. */
-  private def run(rows: RDD[InternalRow], keys: Seq[Expression], output: Seq[Attribute], sinks: Seq[KeySink]): Collected = {
+  private def run(rows: RDD[InternalRow], keys: Seq[Expression], sinks: Seq[KeySink]): Collected = {
     val sc = rows.sparkContext
-    val bound = BindReferences.bindReferences(keys, output)
     val empty = Utils.serialize(sinks.toArray)
     val task = (context: TaskContext, part: Iterator[InternalRow]) =>
       if (part.isEmpty) Array.emptyByteArray
       else {
         val mine = CollectKeys.sinksIn(empty)
         val memory = new KeyMemory(context, mine)
-        val project = UnsafeProjection.create(bound)
+        val project = UnsafeProjection.create(keys)
         try {
           while (part.hasNext && memory.suffices()) { val keyRow = project(part.next()); var i = 0; while (i < mine.length) { mine(i).add(keyRow); i += 1 } }
           if (part.hasNext) CollectKeys.NoRoom else Utils.serialize(mine)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.execution.rtfilter
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.SparkException
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, IsNotNull, PredicateHelper}
 import org.apache.spark.sql.catalyst.optimizer.BuildLeft
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, SparkPlan}
@@ -29,7 +29,8 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val started = System.nanoTime()
     val placeholders = scans.flatMap(RuntimeFilter.in).map(f => f.id -> f).toMap
     val sources = sourcesOf(plan, placeholders.keySet)
-    val (missed, found) = sources.map(source => source -> source.collect()).partitionMap {
+    val jobFromRows = layer.number("rtfilter.keys.jobFromRows", 65536L)
+    val (missed, found) = sources.map(source => source -> source.collect(jobFromRows)).partitionMap {
       case (source, Left(why)) => Left(source.skipped(why))
       case (source, Right(sinks)) => Right(source.own.map(key =>
         FilledKey(placeholders(key.placeholder), key, sinks(source.all.indexWhere(_.nameless == key.nameless)), source.rows)))
@@ -100,7 +101,7 @@ object FillFilters {
 
 /** A finished build side and what is read out of it. */
 final case class KeySource(build: SparkPlan, keys: Seq[Expression], own: Seq[PlacedKey], all: Seq[PlacedKey]) {
-  def collect(): CollectKeys.Collected = CollectKeys.from(build, keys, all)
+  def collect(jobFromRows: Long): CollectKeys.Collected = CollectKeys.from(build, keys, all, jobFromRows)
   lazy val rows: Option[BigInt] = CollectKeys.rows(build)
   def skipped(why: NotCollected): Seq[ObjectNode] = own.map(key => Json.obj("id" -> key.placeholder, "decision" -> "skipped",
     "reason" -> why.reason, "detail" -> why.detail, "build_rows" -> rows))
@@ -110,14 +111,17 @@ final case class KeySource(build: SparkPlan, keys: Seq[Expression], own: Seq[Pla
 final case class FilledScan(scan: FileSourceScanExec, changed: FileSourceScanExec, rows: Seq[SparkPlan => RowFilterExec])
 
 /** A stage's plan with its scans filled, without gates and without placeholders. */
-object FilledStage {
+object FilledStage extends PredicateHelper {
   def asPlanned(plan: SparkPlan): SparkPlan = apply(plan, Nil)
 
   def apply(plan: SparkPlan, filled: Seq[FilledScan]): SparkPlan = plan match {
     case gate: Gate => apply(gate.left, filled)
-    case filter @ FilterExec(_, scan: FileSourceScanExec) if RuntimeFilter.in(scan).nonEmpty =>
+    case filter @ FilterExec(condition, scan: FileSourceScanExec) if RuntimeFilter.in(scan).nonEmpty =>
       val outcome = of(scan, filled)
-      withRows(filter.withNewChildren(Seq(outcome.changed)), outcome)
+      // A question for nulls reads the column it asks about, so rows are dropped before it; other conditions may cost less than a test, or fail.
+      if (splitConjunctivePredicates(condition).forall { case IsNotNull(_: Attribute) => true; case _ => false })
+        filter.withNewChildren(Seq(withRows(outcome.changed, outcome)))
+      else withRows(filter.withNewChildren(Seq(outcome.changed)), outcome)
     case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty && !scan.isInstanceOf[NarrowedScan] =>
       val outcome = of(scan, filled)
       withRows(outcome.changed, outcome)

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.execution.rtfilter
 
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.SparkSession
@@ -51,7 +52,7 @@ object Inspect extends AdaptiveSparkPlanHelper {
   def decisions(plan: SparkPlan): String = {
     val roots = plan +: collectWithSubqueries(plan) { case a: AdaptiveSparkPlanExec => a.initialPlan }
     val answers = roots.flatMap(root => root.collect { case p if p.getTagValue(PlacedKey.Decision).isDefined => p.getTagValue(PlacedKey.Decision).get })
-    Json.mapper.writeValueAsString(Json.array(answers.distinct.map(Json.parse)))
+    text(answers.distinct.map(Json.parse))
   }
 
   /** The planner's answer for a plan that adaptive execution has no part in; nothing is placed. */
@@ -59,19 +60,16 @@ object Inspect extends AdaptiveSparkPlanHelper {
     val root = Snapshot.number(plan)
     val nodes = Snapshot.nodes(root)
     StaticPredicates.addTo(new LayerSession(session), root, nodes)
-    val answer = new LayerSession(session).ask("plan", Seq("decision" -> PlaceFilters.nextDecision(), "nodes" -> nodes))
-    Json.mapper.writeValueAsString(Json.array(Seq(answer.json)))
+    text(Seq(new LayerSession(session).ask("plan", Seq("decision" -> PlaceFilters.nextDecision(), "nodes" -> nodes)).json))
   }
 
   /** Spark's own metrics of every file scan of an executed plan, subqueries and reused stages included once. */
-  def scanMetrics(plan: SparkPlan): String = {
-    val scans = collectWithSubqueries(plan) { case scan: FileSourceScanExec => scan }
-    Json.mapper.writeValueAsString(Json.array(scans.distinct.map(ScanMetrics(_).toJson)))
-  }
+  def scanMetrics(plan: SparkPlan): String =
+    text(collectWithSubqueries(plan) { case scan: FileSourceScanExec => scan }.distinct.map(ScanMetrics(_).toJson))
 
   /** The same for the layer's row filters. */
-  def rowMetrics(plan: SparkPlan): String = {
-    val filters = collectWithSubqueries(plan) { case rows: RowFilterExec => rows }
-    Json.mapper.writeValueAsString(Json.array(filters.distinct.map(rows => RowMetrics(rows.filter, rows.metrics).toJson)))
-  }
+  def rowMetrics(plan: SparkPlan): String =
+    text(collectWithSubqueries(plan) { case rows: RowFilterExec => rows }.distinct.map(rows => RowMetrics(rows.filter, rows.metrics).toJson))
+
+  private def text(items: Seq[JsonNode]): String = Json.mapper.writeValueAsString(Json.array(items))
 }

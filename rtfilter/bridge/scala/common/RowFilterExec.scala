@@ -1,6 +1,6 @@
 package org.apache.spark.sql.execution.rtfilter
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -59,8 +59,8 @@ case class RowFilterExec(columns: Seq[Attribute], test: SharedTest, keepNulls: B
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
     val shared = ctx.addReferenceObj("sharedTest", test, classOf[SharedTest].getName)
     val keys = ctx.addMutableState(test.name, "rowKeys", v => s"$v = (${test.name}) $shared.shared().value();")
-    val sample = ctx.addMutableState(classOf[RowSample].getName, "rowSample", v => s"$v = new ${classOf[RowSample].getName}();")
-    val (tested, dropped, passed) = (metricTerm(ctx, "rowsTested"), metricTerm(ctx, "rowsDropped"), metricTerm(ctx, "numOutputRows"))
+    val metrics = RowFilterExec.Counted.map(metricTerm(ctx, _)).mkString(", ")
+    val sample = ctx.addMutableState(classOf[RowSample].getName, "rowSample", v => s"$v = new ${classOf[RowSample].getName}($metrics);")
     val needed = evaluateRequiredVariables(child.output, input, AttributeSet(columns))
     ctx.currentVars = input
     val values = columns.map(c => BindReferences.bindReference(c, child.output).genCode(ctx))
@@ -77,16 +77,14 @@ case class RowFilterExec(columns: Seq[Attribute], test: SharedTest, keepNulls: B
        |  $needed
        |  if ($sample.testing()) {
        |    $code
-       |    boolean ${hash}_keep = $keepNulls;
-       |    if (!($anyNull)) {
+       |    if ($anyNull) {
+       |      ${if (keepNulls) s"$sample.keep(true);" else "continue;"}
+       |    } else {
        |      long $hash = 0L;
        |      $compute
-       |      ${hash}_keep = $keys.contains($hash);
+       |      if (!$sample.keep($keys.contains($hash))) continue;
        |    }
-       |    $tested.add(1);
-       |    if (!$sample.keep(${hash}_keep)) { $dropped.add(1); continue; }
        |  }
-       |  $passed.add(1);
        |  ${consume(ctx, input)}
        |} while (false);
      """.stripMargin
@@ -95,25 +93,20 @@ case class RowFilterExec(columns: Seq[Attribute], test: SharedTest, keepNulls: B
   override protected def doExecute(): RDD[InternalRow] = {
     val ordinals = columns.map(c => child.output.indexWhere(_.exprId == c.exprId)).toArray
     val types = columns.map(_.dataType)
-    val (tested, dropped, passed) = (longMetric("rowsTested"), longMetric("rowsDropped"), longMetric("numOutputRows"))
+    val metrics = RowFilterExec.Counted.map(longMetric)
     val (shared, nulls) = (test.shared, keepNulls)
     child.execute().mapPartitionsInternal { rows =>
       val keys = shared.value
-      val sample = new RowSample
+      val sample = new RowSample(metrics(0), metrics(1), metrics(2))
       val key = RowFilterExec.keyOf(types, ordinals)
-      rows.filter { row =>
-        val keep = !sample.testing() || {
-          tested.add(1)
-          sample.keep(if (ordinals.exists(row.isNullAt)) nulls else keys.contains(key(row)))
-        }
-        if (keep) passed.add(1) else dropped.add(1)
-        keep
-      }
+      rows.filter(row => !sample.testing() || (if (ordinals.exists(row.isNullAt)) nulls && sample.keep(true) else sample.keep(keys.contains(key(row)))))
     }
   }
 }
 
 object RowFilterExec {
+  private val Counted = Seq("rowsTested", "rowsDropped", "numOutputRows")
+
   def counts(sc: SparkContext): Map[String, SQLMetric] = Map(
     "numOutputRows" -> SQLMetrics.createMetric(sc, "number of output rows"),
     "rowsTested" -> SQLMetrics.createMetric(sc, "rows tested"),
@@ -127,24 +120,28 @@ object RowFilterExec {
     }
 }
 
-/** Whether a task goes on testing: it stops when fewer than one in 50 of the first `First` rows were dropped. */
-final class RowSample {
-  private var seen = 0
-  private var dropped = 0
+/**
+ * Whether a task goes on testing: it stops when fewer than one in 50 of the first `First` rows were dropped. Counts in fields of its own, which
+ * cost less than metrics, and tells those at the task's end. Rows that are dropped for a null key count as neither tested nor dropped.
+ */
+final class RowSample(rowsTested: SQLMetric, rowsDropped: SQLMetric, rowsPassed: SQLMetric) {
+  private var tested = 0L
+  private var dropped = 0L
+  private var untested = 0L
   private var active = true
+  TaskContext.get().addTaskCompletionListener[Unit] { _ => rowsTested.add(tested); rowsDropped.add(dropped); rowsPassed.add(tested - dropped + untested) }
 
-  def testing(): Boolean = active
+  /** Called for each row. */
+  def testing(): Boolean = { if (!active) untested += 1; active }
 
   def keep(keep: Boolean): Boolean = {
-    if (seen < RowSample.First) {
-      seen += 1
-      if (!keep) dropped += 1
-      if (seen == RowSample.First) active = dropped * 50L >= seen
-    }
+    tested += 1
+    if (!keep) dropped += 1
+    if (tested == RowSample.First) active = dropped * 50 >= tested
     keep
   }
 }
 
 object RowSample {
-  private final val First = 32768
+  private final val First = 32768L
 }

@@ -114,7 +114,8 @@ def main(keys: int, rounds: int) -> None:
             extras = [round((on.bytes - off.bytes) / MEGABYTE) for off, on in pairs]
             looks = sum(off.looks for off, _ in pairs), sum(on.looks for _, on in pairs)
             off_mb = round(statistics.median(off.bytes for off, _ in pairs) / MEGABYTE)
-            print(f"{title}: {statistics.median(extras):+.0f} MB on {off_mb} MB, single rounds {extras}, {looks} looks, {filters}", flush=True)
+            extra = f"{statistics.median(extras):+.0f} MB on {off_mb} MB, single rounds {extras}"
+            print(f"{title}: {extra}, {looks} looks, {filters}", flush=True)
     spark.stop()
 
 

@@ -180,11 +180,13 @@ class _QueryMaker:
         # layer off.
         at_least = [] if "NaN" in values else [Filter(column.name, f"{{}} >= {first}")]
         among = [] if "NaN" in drawn else [Filter(column.name, f"{{}} in ({first}, {other})")]
+        # Where the lowest value is 0.0, Spark loses it to `<= -0.0`.
+        at_most = [] if drawn[0] == "-0.0" else [Filter(column.name, f"{{}} <= {first}")]
         return rng.choice(
             [
                 *at_least,
                 *among,
-                Filter(column.name, f"{{}} <= {first}"),
+                *at_most,
                 Filter(column.name, "{} is null"),
                 Filter(column.name, "{} is not null"),
             ]
@@ -232,10 +234,21 @@ class _QueryMaker:
         kind = rng.choices(list(SUBQUERIES), list(SUBQUERIES.values()))[0]
         table = rng.choice([name for name in self.others if name != "c0"] or self.others)
         column = "g" if kind == "scalar" and rng.random() < 0.5 else rng.choice(["a", "a", "b", "d"])
+        # Its value is pushed into the reader as a literal is, where Spark loses NaN.
+        sources = (relations[alias].source, relations[alias].second)
+        if kind == "scalar" and any(self._holds_nan(source, column) for source in sources):
+            column = "g"
         otherwise = (
             rng.choice(self._filters(relations[alias].source, 1.0)) if kind in ("in", "exists") and rng.random() < 0.25 else None
         )
         return Subquery(kind, alias, column, table, column, self._filters(table, 0.8), otherwise)
+
+    def _holds_nan(self, source: str, column: str) -> bool:
+        table = self.sources.get(source)
+        if table is None:
+            return False
+        position = next((i for i, each in enumerate(table.columns) if each.name == column), None)
+        return position is not None and any(row[position] == "NaN" for file in table.files for row in file.rows)
 
     def _with_outputs(self, block: Block, visible: list[str]) -> Block:
         rng = self.rng

@@ -169,3 +169,23 @@ def test_no_query_asks_for_nan_among_others() -> None:
     ]
     among = [condition for condition in filters if condition.startswith("{} in (")]
     assert any("as double)" in condition for condition in among) and not any("NaN" in condition for condition in among)
+
+
+def test_no_query_asks_for_what_is_at_most_minus_zero() -> None:
+    """With the layer off, Spark's reader drops packs whose lowest value is 0.0, which equals -0.0."""
+    filters = [
+        filter_.condition
+        for seed in (*range(9001003000, 9001003400), 11001009197)
+        for case in [generate(seed)]
+        for block in case.query.blocks
+        for filter_ in (*(each for relation in block.relations for each in relation.filters), *(each for _, each in block.where))
+    ]
+    assert any(condition.startswith("{} <= cast('") for condition in filters)
+    assert not any(condition.startswith("{} <= cast('-0.0'") for condition in filters)
+
+
+def test_no_scalar_subquery_is_compared_with_nan() -> None:
+    """With the layer off, Spark's reader gets the subquery's value and drops packs by bounds that do not count NaN."""
+    case = generate(11001001439)
+    compared = [each for block in case.query.blocks for each in block.subqueries if each.kind == "scalar"]
+    assert compared and {each.column for each in compared} == {"g"}

@@ -20,8 +20,6 @@ from dataclasses import dataclass, fields
 # again for each power of ten that the probe side is larger. Orders have all keys of lineitem; a list of a hundred ids joined with
 # ten million rows hardly has all keys of those.
 KEYS_MISSING, MOST_MISSING = 0.05, 0.5
-# The false positives that a bloom filter is sized for when nothing else is said (rtfilter.bloom.fpp).
-BLOOM_FPP = 0.01
 # Of the rows without a partner, the share expected in packs that can be rejected, where nothing is known of the layout.
 LAYOUT_SHARE = 0.1
 # A stage that others wait for leaves this share of its time idle on some core: its last tasks do not end together.
@@ -43,8 +41,8 @@ class Constants:
     """Times of a machine: `*_row_ns`, `*_byte_ns` and `*_key_ns` of one core, `*_ms` as they pass.
 
     The defaults were derived from the figures of docs/benchmarks.md and the design's trials on two cores (46 ns to scan and probe a
-    row of two columns, 375 ns to shuffle, sort and merge one, 36 to 99 ms for a job that collects keys, 2 ms to collect 100,000 of
-    them on the driver); `rtfilter calibrate` measures them anew.
+    row of two columns, 375 ns to shuffle, sort and merge one, 36 to 99 ms for a job that collects keys, 12 ms where the driver
+    reads them itself, 2 ms to collect 100,000 of a broadcast); `rtfilter calibrate` measures them anew.
     """
 
     # Reading and decoding: a row, and a byte of its columns as they are in memory.
@@ -68,8 +66,10 @@ class Constants:
     bloom_test_ns: float = 12.0
     # Reading one build row and keeping its key.
     collect_key_ns: float = 30.0
-    # The job that collects keys from a shuffle, without its rows; one question to the planner's host.
+    # Collecting keys from a shuffle, without its rows: in a job, and where the driver reads a small one itself; one question to
+    # the planner's host.
     job_ms: float = 40.0
+    driver_read_ms: float = 12.0
     round_trip_ms: float = 2.5
     # Judging one pack; sending one byte to the executors.
     verdict_pack_ns: float = 200.0
@@ -157,8 +157,8 @@ def test_row_ns(kind: str, constants: Constants) -> float:
     return {"range": constants.range_test_ns, "set": constants.set_test_ns}.get(kind, constants.bloom_test_ns)
 
 
-def share_let_through(kind: str, share: float, fpp: float = BLOOM_FPP) -> float:
-    """λ': what a filter lets through of rows of which `share` have a partner; a bloom filter is wrong about some of the others."""
+def share_let_through(kind: str, share: float, fpp: float) -> float:
+    """λ': what a filter lets through of rows of which `share` have a partner; a bloom filter lets `fpp` of the others pass too."""
     return share + (1.0 - share) * fpp if kind == "bloom" else share
 
 
@@ -172,33 +172,39 @@ def packs_gain_ms(machine: Machine, work: RowWork, rows: float, packs: float, fi
     return machine.shared_ms(rows * whole_row_ns(work, constants) + opened_ns) + rows * alone_row_ns(work, constants) / 1e6
 
 
-def row_test_gain_ns(machine: Machine, work: RowWork, kind: str, share: float) -> float:
-    """Core time that testing one row saves, of those that reach the test, when `share` of them have a partner.
+def row_test_gain_ns(machine: Machine, work: RowWork, kind: str, passed: float) -> float:
+    """Core time that testing one row saves, of those that reach the test, when `passed` of them (λ') pass it.
 
     Below 0 where the test costs more. What one core would do while the others wait counts for all of them.
     """
     all_cores_ns = ahead_row_ns(work, machine.constants) + alone_row_ns(work, machine.constants) * max(machine.cores, 1)
     ahead_ns = all_cores_ns / max(work.tested, 1e-9)
-    return (1.0 - share_let_through(kind, share)) * ahead_ns - test_row_ns(kind, machine.constants)
+    return (1.0 - passed) * ahead_ns - test_row_ns(kind, machine.constants)
 
 
-def row_test_pays(machine: Machine, work: RowWork, kind: str, share: float) -> bool:
-    """Whether rows should be tested of which `share` have a partner."""
-    return row_test_gain_ns(machine, work, kind, share) > (ROW_TEST_MARGIN - 1.0) * test_row_ns(kind, machine.constants)
+def row_test_pays(machine: Machine, work: RowWork, kind: str, passed: float) -> bool:
+    """Whether rows should be tested of which the share `passed` passes."""
+    return row_test_gain_ns(machine, work, kind, passed) > (ROW_TEST_MARGIN - 1.0) * test_row_ns(kind, machine.constants)
 
 
-def rows_gain_ms(machine: Machine, work: RowWork, kind: str, share: float, rows: float) -> float:
+def rows_gain_ms(machine: Machine, work: RowWork, kind: str, passed: float, rows: float) -> float:
     """Testing what reaches the test of `rows` rows that the scan reads."""
-    return machine.shared_ms(rows * work.tested * row_test_gain_ns(machine, work, kind, share))
+    return machine.shared_ms(rows * work.tested * row_test_gain_ns(machine, work, kind, passed))
 
 
 # What a filter costs.
 
 
-def collect_ms(machine: Machine, build_rows: float, job: bool) -> float:
-    """Reading the keys of `build_rows` rows: in a job of its own over a finished shuffle, or on the driver out of a broadcast."""
-    core_ns = build_rows * machine.constants.collect_key_ns
-    return machine.constants.job_ms + machine.shared_ms(core_ns) if job else core_ns / 1e6
+def collect_ms(machine: Machine, build_rows: float, shuffled: bool, job_from_rows: int = 0) -> float:
+    """Reading the keys of `build_rows` rows: out of a broadcast, or of a finished shuffle.
+
+    A shuffle is read in a job of its own from `job_from_rows` rows on, a smaller one by the driver alone, as a broadcast is.
+    """
+    constants = machine.constants
+    core_ns = build_rows * constants.collect_key_ns
+    if shuffled and build_rows >= job_from_rows:
+        return constants.job_ms + machine.shared_ms(core_ns)
+    return (constants.driver_read_ms if shuffled else 0.0) + core_ns / 1e6
 
 
 def round_trip_ms(machine: Machine, packs: float) -> float:

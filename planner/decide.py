@@ -78,10 +78,11 @@ class FilterFigures:
 
 @dataclass(frozen=True, slots=True)
 class DecideSettings:
-    """`cost` as in the option of that name; `machine` is what times are estimated with."""
+    """`cost` and `bloom_fpp` as in the options of these names; `machine` is what times are estimated with."""
 
     cost: str = "auto"
     machine: Machine = field(default_factory=Machine)
+    bloom_fpp: float = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def _after(left: _Left, figures: FilterFigures, decision: FilterDecision) -> _Le
 
 
 def _decide(figures: FilterFigures, left: _Left, settings: DecideSettings) -> FilterDecision:
-    gains = _gains(figures, left, settings.machine)
+    gains = _gains(figures, left, settings)
     rows = _judge_rows(figures, gains, settings)
     tested = rows.reason == ROWS_TESTED
     outcome = _judge(figures, gains, rows, settings)
@@ -193,18 +194,19 @@ class _Gains:
     fill_ms: float
 
 
-def _gains(figures: FilterFigures, left: _Left, machine: Machine) -> _Gains:
-    work, share = figures.ahead, share_passed(figures)
+def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Gains:
+    machine, work, share = settings.machine, figures.ahead, share_passed(figures)
     rows_in_kept_packs = (figures.rows_total - figures.rows_rejected) * left.tested
     # Of the rows in kept packs more have a partner than of all; by how much, a share that nobody knows can't tell.
     kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
     guessed = bool(figures.keys) and not figures.value_span and work.kept is None
     share_in_kept = share if guessed else min(share / kept, 1.0) if kept else 1.0
+    passed = share_let_through(figures.kind, share_in_kept, settings.bloom_fpp)
     return _Gains(
         packs_ms=left.scanned * packs_gain_ms(machine, work, figures.rows_rejected, figures.packs_rejected, figures.files_rejected),
-        rows_ms=rows_gain_ms(machine, work, figures.kind, share_in_kept, rows_in_kept_packs),
-        row_ns=row_test_gain_ns(machine, work, figures.kind, share_in_kept),
-        row_pays=row_test_pays(machine, work, figures.kind, share_in_kept),
+        rows_ms=rows_gain_ms(machine, work, figures.kind, passed, rows_in_kept_packs),
+        row_ns=row_test_gain_ns(machine, work, figures.kind, passed),
+        row_pays=row_test_pays(machine, work, figures.kind, passed),
         ship_ms=ship_ms(machine, figures.kind, figures.keys, figures.key_span),
         fill_ms=work.wait_ms + round_trip_ms(machine, figures.packs_total),
     )
@@ -248,7 +250,7 @@ def _judge_rows(figures: FilterFigures, gains: _Gains, settings: DecideSettings)
         return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them.")
     if 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown:
         return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: in every pack that is kept all of them pass.")
-    passed = share_let_through(figures.kind, share_passed(figures))
+    passed = share_let_through(figures.kind, share_passed(figures), settings.bloom_fpp)
     if not gains.row_pays:
         return Refusal(
             PASSES_MOST_ROWS,

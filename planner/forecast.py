@@ -19,11 +19,13 @@ from planner.cost import (
     rows_gain_ms,
     scan_row_ns,
     semi_join_share,
+    ship_ms,
 )
 from planner.estimates import Estimates, rows_of_scan
 from planner.nodes import BROADCAST, BROADCAST_EXCHANGE, Exchange, Filter, Join, QueryStage, Scan
 from planner.propose import Proposal
 from planner.reasons import BUILD_NOT_SMALLER, FILL_DOES_NOT_PAY, WAIT_DOES_NOT_PAY, Refusal
+from planner.settings import PlanSettings
 
 # Keys of a build side that is worth waiting for are rarely too many to be held exactly.
 EXPECTED_KIND = "set"
@@ -54,12 +56,12 @@ class Forecast:
         return None if self.gain_ms is None or self.cost_ms is None else self.gain_ms - self.cost_ms
 
 
-def forecast(estimates: Estimates, machine: Machine, proposal: Proposal, observed: float | None = None) -> Forecast:
+def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, observed: float | None = None) -> Forecast:
     """The forecast of one filter, beside what counts as a reduction of its scan already.
 
     `observed` is the share of rows that it let through the last time, with the same literals, which says more than an estimate.
     """
-    plan = estimates.plan
+    plan, machine = estimates.plan, settings.machine
     scan = plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
     work = work_of_rows(estimates, scan.id, proposal.join)
@@ -68,8 +70,9 @@ def forecast(estimates: Estimates, machine: Machine, proposal: Proposal, observe
     build, rows = estimates.size_of(proposal.source), rows_of_scan(scan)
     if build is None or reaching is None or rows is None:
         return Forecast(work, most_build_rows(scan), None if build is None else build.rows)
-    share = semi_join_share(build.kept, build.rows, rows, _most_distinct(scan, proposal)) if observed is None else observed
-    wait_ms = _wait_ms(estimates, machine, proposal, build.rows)
+    distinct = _most_distinct(scan, proposal)
+    share = semi_join_share(build.kept, build.rows, rows, distinct) if observed is None else observed
+    wait_ms = _wait_ms(estimates, settings, proposal, build.rows)
     work = replace(work, kept=share, wait_ms=wait_ms)
     in_packs = (1.0 - share) * LAYOUT_SHARE
     # What earlier filters have left, as rows of the scan: what they drop, this one gains nothing by.
@@ -77,7 +80,10 @@ def forecast(estimates: Estimates, machine: Machine, proposal: Proposal, observe
     by_packs_ms = packs_gain_ms(machine, work, left * in_packs, packs=0)
     rows_tested = left * (1.0 - in_packs) if row_test_pays(machine, work, EXPECTED_KIND, share) else 0.0
     by_rows_ms = rows_gain_ms(machine, work, EXPECTED_KIND, share, rows_tested)
-    return Forecast(work, most_build_rows(scan), build.rows, by_packs_ms + by_rows_ms, wait_ms + round_trip_ms(machine, packs=0))
+    # A filter whose keys weigh more than it saves is not sent: that is seen when it is filled. Of few values a bitmap is sent.
+    shipped_ms = ship_ms(machine, EXPECTED_KIND, min(build.rows, distinct or build.rows), distinct)
+    gain_ms = max(by_packs_ms + by_rows_ms - shipped_ms, 0.0)
+    return Forecast(work, most_build_rows(scan), build.rows, gain_ms, wait_ms + round_trip_ms(machine, packs=0))
 
 
 def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:
@@ -132,12 +138,14 @@ def _most_distinct(scan: Scan, proposal: Proposal) -> int | None:
     return max(known, default=None)
 
 
-def _wait_ms(estimates: Estimates, machine: Machine, proposal: Proposal, build_rows: float) -> float:
+def _wait_ms(estimates: Estimates, settings: PlanSettings, proposal: Proposal, build_rows: float) -> float:
     """Until the keys are there: reading them, and with a gate cores that idle before."""
     join = estimates.plan.nodes[proposal.join]
     assert isinstance(join, Join)
-    keys_ms = collect_ms(machine, build_rows, job=join.kind != BROADCAST)
-    return keys_ms + idle_ms(machine, _build_ns(estimates, machine, proposal.source)) if proposal.gate else keys_ms
+    keys_ms = collect_ms(settings.machine, build_rows, join.kind != BROADCAST, settings.job_from_rows)
+    if not proposal.gate:
+        return keys_ms
+    return keys_ms + idle_ms(settings.machine, _build_ns(estimates, settings.machine, proposal.source))
 
 
 def _build_ns(estimates: Estimates, machine: Machine, source: int) -> float:

@@ -44,7 +44,7 @@ class _Forecasts:
         place = place_in(plan, self._numbers, proposal.join), place_in(plan, self._numbers, proposal.scan)
         if place not in self._by_place:
             observed = _observed_share(plan, self.settings, proposal)
-            self._by_place[place] = forecast(self.estimates, self.settings.machine, proposal, observed)
+            self._by_place[place] = forecast(self.estimates, self.settings, proposal, observed)
         expected = self.by_join_and_scan[proposal.join, proposal.scan] = self._by_place[place]
         scan = plan.nodes[proposal.scan]
         assert isinstance(scan, Scan)

@@ -30,6 +30,7 @@ class PlanSettings:
     max_keys: int = 1_000_000
     bloom_fpp: float = 0.01
     bloom_max_bytes: int = 64 << 20
+    job_from_rows: int = 65_536
     gate_enabled: bool = True
     adaptive: bool = True
     field_id_read: bool = False

@@ -18,7 +18,7 @@ from rtfilter.hardware import memory_bytes
 if TYPE_CHECKING:
     import duckdb
 
-GENERATOR_BYTES = 3 * 2**30
+GENERATOR_BYTES = 5 * 2**29
 """What DuckDB may use to make and to order data, so that this needs less than 4 GB at every scale; it spills beyond."""
 INSTALL = "pip install 'rtfilter[bench]'"
 

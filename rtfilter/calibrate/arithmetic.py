@@ -80,7 +80,8 @@ def _measured(ms: Mapping[str, float], sizes: Sizes) -> dict[str, float]:
         "set_test_ns": row_ns("test against a set", "join two tables") + saved_ns,
         "bloom_test_ns": row_ns("test against a bloom filter", "join two tables") + saved_ns,
         "collect_key_ns": ms["collect many keys"] * 1e6 / sizes.build_keys,
-        "job_ms": ms["collect few keys of a shuffle"],
+        "job_ms": ms["collect few keys in a job"],
+        "driver_read_ms": ms["collect few keys on the driver"],
         "round_trip_ms": ms["ask about few packs"],
         "verdict_pack_ns": (ms["ask about many packs"] - ms["ask about few packs"]) * 1e6 / max(sizes.split_packs - sizes.packs, 1),
     }

@@ -98,6 +98,7 @@ class Requests:
             max_keys=options.set_max_keys,
             bloom_fpp=options.bloom_fpp,
             bloom_max_bytes=options.bloom_max_bytes,
+            job_from_rows=options.keys_job_from_rows,
             gate_enabled=options.gate_enabled,
             adaptive=bool(spark.get("adaptive", True)) and not frame.json.get("static_only", False),
             field_id_read=bool(spark.get("field_id_read", False)),
@@ -161,7 +162,7 @@ class Requests:
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         spark = frame.json.get("spark") or {}
-        settings = DecideSettings(options.cost, machine_of(spark))
+        settings = DecideSettings(options.cost, machine_of(spark), options.bloom_fpp)
         unknown, verdicts = [], []
         for asked in frame.json["scans"]:
             scan = parse_scan(frame, asked)

@@ -57,7 +57,8 @@ def times(constants: Constants, sizes: Sizes = SIZES) -> dict[str, float]:
         "test against a set": both + rows(constants.set_test_ns) - saved,
         "test against a bloom filter": both + rows(constants.bloom_test_ns) - saved,
         "collect many keys": sizes.build_keys * constants.collect_key_ns / 1e6,
-        "collect few keys of a shuffle": constants.job_ms,
+        "collect few keys in a job": constants.job_ms,
+        "collect few keys on the driver": constants.driver_read_ms,
         "ask about few packs": asked,
         "ask about many packs": asked + (sizes.split_packs - sizes.packs) * constants.verdict_pack_ns / 1e6,
     }

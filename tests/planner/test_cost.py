@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.cost import (
-    BLOOM_FPP,
     DEFAULTS,
     IDLE_SHARE,
     KEYS_MISSING,
@@ -54,6 +53,7 @@ PLAIN = Constants(
     bloom_test_ns=9.0,
     collect_key_ns=50.0,
     job_ms=30.0,
+    driver_read_ms=8.0,
     round_trip_ms=4.0,
     verdict_pack_ns=1_000.0,
     ship_byte_ns=6.0,
@@ -99,8 +99,7 @@ class TestOneRow:
 
     def test_a_bloom_filter_lets_some_through_that_have_no_partner(self) -> None:
         assert share_let_through("bloom", 0.2, fpp=0.1) == pytest.approx(0.28)
-        assert share_let_through("set", 0.2, fpp=0.1) == share_let_through("range", 0.2) == 0.2
-        assert share_let_through("bloom", 0.0) == BLOOM_FPP
+        assert share_let_through("set", 0.2, fpp=0.1) == share_let_through("range", 0.2, fpp=0.1) == 0.2
 
 
 class TestGains:
@@ -135,10 +134,14 @@ class TestGains:
 
 class TestCosts:
     def test_keys_of_a_shuffle_take_a_job_and_all_cores(self) -> None:
-        assert collect_ms(TWO_CORES, 1e6, job=True) == pytest.approx(30 + 50 / 2)
+        assert collect_ms(TWO_CORES, 1e6, shuffled=True) == pytest.approx(30 + 50 / 2)
+        assert collect_ms(TWO_CORES, 1e6, shuffled=True, job_from_rows=1_000_000) == pytest.approx(30 + 50 / 2)
+
+    def test_keys_of_a_small_shuffle_are_read_by_the_driver_alone(self) -> None:
+        assert collect_ms(TWO_CORES, 1e6, shuffled=True, job_from_rows=1_000_001) == pytest.approx(8 + 50)
 
     def test_keys_of_a_broadcast_are_read_by_the_driver_alone(self) -> None:
-        assert collect_ms(TWO_CORES, 1e6, job=False) == pytest.approx(50)
+        assert collect_ms(TWO_CORES, 1e6, shuffled=False) == pytest.approx(50)
 
     def test_a_round_trip_judges_every_pack(self) -> None:
         assert round_trip_ms(TWO_CORES, packs=2_000) == pytest.approx(4 + 2)
@@ -198,8 +201,8 @@ class TestWhateverTheMachine:
         assert gains[0] <= gains[1]
 
     @given(CONSTANTS, ROWS, ROWS, st.booleans(), st.integers(1, 64))
-    def test_more_build_rows_cost_no_less(self, constants: Constants, one: float, other: float, job: bool, cores: int) -> None:
-        costs = [collect_ms(Machine(constants, cores), rows, job) for rows in sorted((one, other))]
+    def test_more_build_rows_cost_no_less(self, constants: Constants, one: float, other: float, shuffled: bool, cores: int) -> None:
+        costs = [collect_ms(Machine(constants, cores), rows, shuffled) for rows in sorted((one, other))]
         assert costs[0] <= costs[1]
 
     @given(CONSTANTS, KINDS, ROWS, ROWS)

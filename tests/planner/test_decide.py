@@ -143,6 +143,11 @@ class TestRows:
             decision = decide(idle)
             assert (decision.rows, decision.rows_reason == "PASSES_MOST_ROWS") == (tested, not tested)
 
+    def test_a_bloom_filter_that_lets_many_strangers_through_is_not_worth_a_test(self) -> None:
+        bloom = replace(self.AHEAD, packs_rejected=0, rows_rejected=0, kind="bloom", keys=102)
+        tested = {fpp: decide_filters([bloom], DecideSettings(bloom_fpp=fpp))[0].rows for fpp in (0.01, 0.97)}
+        assert tested == {0.01: True, 0.97: False}
+
     def test_a_join_ahead_is_worth_a_test_only_if_many_rows_are_dropped(self) -> None:
         one_join = replace(FIGURES, ahead=RowWork(probes=1.0), packs_rejected=0, rows_rejected=0)
         assert decide(replace(one_join, keys=10_200)).rows

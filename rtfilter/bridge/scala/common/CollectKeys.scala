@@ -39,8 +39,7 @@ final class KeySink(ordinals: Array[Int], buildTypes: Array[DataType], probeType
   @transient private lazy val byteReaders = ordinals.indices.map(i =>
     if (ofBytes(i)) KeyDomain.bytesReader(buildTypes(i), probeTypes(i)) else null).toArray
 
-  def add(row: InternalRow): Unit =
-    if (!single) addTuple(row)
+  def add(row: InternalRow): Unit = if (!single) addTuple(row)
     else if (!row.isNullAt(ordinals(0))) {
       if (bytes.isDefined) { val value = byteReaders(0)(row, ordinals(0)); if (value != null) bytes.get.add(value) }
       else if (longReaders(0).has(row, ordinals(0))) addLong(longReaders(0).read(row, ordinals(0)))

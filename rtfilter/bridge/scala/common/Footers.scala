@@ -23,8 +23,7 @@ object Footers extends Logging {
   def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit =
     fetchAhead(layer, scan, RuntimeFilter.in(scan).filterNot(_.isStatic).flatMap(_.references.toSeq.map(_.name)).distinct)
 
-  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, columns: Seq[String]): Unit = PlannerHost.background.execute(() =>
-    try {
+  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, columns: Seq[String]): Unit = PlannerHost.background.execute(() => try {
       val files = ScanFiles.of(scan)
       val known = layer.ask("files", Seq("digest" -> files.digest, "columns" -> columns), timeoutMs = Some(WaitMs)).json
       val told = if (known.path("known").asBoolean(false)) known else fetch(layer, scan, files, columns)

@@ -33,8 +33,7 @@ object HadoopFiles {
   }
 
   /** One step; what goes wrong is in its answer. */
-  def step(conf: Configuration, wish: JsonNode): ObjectNode =
-    try {
+  def step(conf: Configuration, wish: JsonNode): ObjectNode = try {
       val path = new Path(wish.get("path").asText)
       val fs = path.getFileSystem(conf)
       wish.get("op").asText match {

@@ -41,8 +41,7 @@ object Inspect extends AdaptiveSparkPlanHelper {
   def storageBytes: Long = SparkEnv.get.memoryManager.storageMemoryUsed
 
   /** True when the session was made with the extension. */
-  def hasExtension(session: SparkSession): Boolean =
-    session.sessionState.adaptiveRulesHolder.queryStagePrepRules.exists(_.isInstanceOf[PlaceFilters])
+  def hasExtension(session: SparkSession): Boolean = session.sessionState.adaptiveRulesHolder.queryStagePrepRules.exists(_.isInstanceOf[PlaceFilters])
 
   /** The record of the latest execution in one of these sessions, or null. */
   def lastRecord(sessions: java.util.List[String]): String =

@@ -40,6 +40,5 @@ private[rtfilter] object Json {
 
   def parse(text: Array[Byte]): ObjectNode = mapper.readTree(text).asInstanceOf[ObjectNode]
 
-  def items(node: JsonNode, field: String): Seq[JsonNode] =
-    Option(node.get(field)).map(_.elements().asScala.toSeq).getOrElse(Nil)
+  def items(node: JsonNode, field: String): Seq[JsonNode] = Option(node.get(field)).map(_.elements().asScala.toSeq).getOrElse(Nil)
 }

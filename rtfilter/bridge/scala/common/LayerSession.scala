@@ -34,8 +34,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   def id: String = SparkVersion.sessionId(session)
 
-  def python: String =
-    conf.getConfString("rtfilter.python", session.sparkContext.getConf.get("spark.rtfilter.python", "python3"))
+  def python: String = conf.getConfString("rtfilter.python", session.sparkContext.getConf.get("spark.rtfilter.python", "python3"))
 
   /** A whole number among the options; `otherwise` where neither the session nor the host knows one. */
   def number(option: String, otherwise: Long): Long =

@@ -33,8 +33,7 @@ object Literals extends PredicateHelper {
   }
 
   /** Without what the joins of the query say of a scan, in Spark's words and in ours. */
-  private def conjuncts(conditions: Seq[Expression]): Seq[Expression] =
-    conditions.flatMap(splitConjunctivePredicates).filterNot(_.exists {
+  private def conjuncts(conditions: Seq[Expression]): Seq[Expression] = conditions.flatMap(splitConjunctivePredicates).filterNot(_.exists {
       case _: RuntimeFilter | _: DynamicPruning | _: BloomFilterMightContain => true
       case _ => false
     })

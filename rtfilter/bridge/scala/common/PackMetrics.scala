@@ -10,8 +10,7 @@ final class PackMetrics(sc: SparkContext, total: Long, filesDropped: Long, fillM
   private val files = SQLMetrics.createMetric(sc, "files dropped by runtime filters")
   private val fillTime = SQLMetrics.createTimingMetric(sc, "runtime filter fill time")
 
-  def byName: Map[String, SQLMetric] =
-    Map("packsRead" -> packsRead, "packsTotal" -> packsTotal, "filesDropped" -> files, "fillTime" -> fillTime)
+  def byName: Map[String, SQLMetric] = Map("packsRead" -> packsRead, "packsTotal" -> packsTotal, "filesDropped" -> files, "fillTime" -> fillTime)
   def onDriver: Seq[SQLMetric] = Seq(packsTotal, files, fillTime)
   def publish(): Unit = { packsTotal.set(total); files.set(filesDropped); fillTime.set(fillMs) }
 }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import java.util.Arrays
-import org.apache.hadoop.fs.{FileStatus, LocatedFileStatus, Path}
+import org.apache.hadoop.fs.{BlockLocation, FileStatus, LocatedFileStatus, Path}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
 import org.apache.spark.sql.types.StructType
@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType
  * The row groups of one file of `bytes` bytes, last changed at `modifiedMs`: byte offset of each, in file order, and whether it is kept.
  *
  * Spark makes tasks of a file by its length. When little of a file is left, most of its splits would be empty and the others unequal,
- * so a narrowed scan lists the file with the length of what is kept (`keptBytes`), and a split is a part of that.
+ * so a narrowed scan lists the file with the length of what is kept (`keptBytes`), stretched by a factor, and a split is a part of that.
  */
 final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes: Long, val modifiedMs: Long) extends Serializable {
   val keptCount: Int = kept.count(_ != 0)
@@ -19,13 +19,13 @@ final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes:
 
   lazy val keptBytes: Long = starts.indices.iterator.filter(kept(_) != 0).map(i => math.max(1L, end(i) - starts(i))).sum
 
-  /** Ordinals of the kept row groups that begin in [from, until) of the kept bytes, or else of the file. Each belongs to one split. */
-  def keptIn(from: Long, until: Long, ofKeptBytes: Boolean): Array[Int] = {
+  /** Ordinals of the kept row groups that begin in [from, until) of the stretched kept bytes, or else of the file: each in one split. */
+  def keptIn(from: Long, until: Long, stretch: Option[Double]): Array[Int] = {
     val found = Array.newBuilder[Int]
     var keptBefore = 0L
     starts.indices.foreach { i =>
       if (kept(i) != 0) {
-        val at = if (ofKeptBytes) keptBefore else starts(i)
+        val at = stretch.fold(starts(i))(factor => (keptBefore * factor).toLong)
         if (from <= at && at < until) found += i
         keptBefore += math.max(1L, end(i) - starts(i))
       }
@@ -43,11 +43,24 @@ final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes:
 /**
  * What a narrowed scan reads of each file that the planner knows; other files are read whole. Equal by content.
  *
- * `showsLengths`: the query asks for file sizes or blocks (`_metadata`), so files keep their own length.
+ * `stretch`: times what is kept of a file it is shown as long; None where the query asks for file sizes or blocks (`_metadata`), so
+ * that files keep their own length.
  */
-final case class PackSelection(files: Map[String, FilePacks], showsLengths: Boolean) {
+final case class PackSelection(files: Map[String, FilePacks], stretch: Option[Double]) {
   def droppedFiles: Int = files.values.count(_.keptCount == 0)
   override lazy val hashCode: Int = files.hashCode
+}
+
+object PackSelection {
+  /**
+   * How much longer files are shown than what is kept of them, so that Spark makes `tasks` tasks of it with two row groups or more in each,
+   * and equal ones: as they are, files below a few MB count as 4 MB (`spark.sql.files.openCostInBytes`) however much is left of each.
+   * Nine tenths of `taskBytes` (`spark.sql.files.maxPartitionBytes`) a task leave room for the ends of files.
+   */
+  def stretch(files: Iterable[FilePacks], tasks: Int, taskBytes: Long): Double = {
+    val wanted = math.min(tasks.toLong, files.iterator.map(_.keptCount.toLong).sum / 2)
+    if (wanted < 2) 1.0 else math.max(1.0, 0.9 * taskBytes * wanted / files.iterator.map(_.keptBytes).sum)
+  }
 }
 
 /** The scan's own file index without the files of which no row group survives; the others have the length of what is kept. */
@@ -64,8 +77,8 @@ final case class PrunedFileIndex(base: FileIndex, selection: PackSelection) exte
       selection.files.get(file.getPath.toString).filter(p => p.bytes == file.getLen && p.modifiedMs == file.getModificationTime) match {
         case None => Some(file)
         case Some(packs) if packs.keptCount == 0 => None
-        case Some(_) if selection.showsLengths => Some(file)
-        case Some(packs) => Some(file.copy(fileStatus = PrunedFileIndex.withLength(file.fileStatus, packs.keptBytes)))
+        case Some(packs) => Some(selection.stretch.fold(file)(factor =>
+          file.copy(fileStatus = PrunedFileIndex.withLength(file.fileStatus, math.ceil(packs.keptBytes * factor).toLong))))
       }
     }))
   override def toString: String = base.toString
@@ -73,7 +86,11 @@ final case class PrunedFileIndex(base: FileIndex, selection: PackSelection) exte
 
 object PrunedFileIndex {
   private def withLength(file: FileStatus, bytes: Long): FileStatus = file match {
-    case located: LocatedFileStatus => new LocatedFileStatus(withLength(new FileStatus(located), bytes), located.getBlockLocations)
+    case located: LocatedFileStatus =>
+      // Where what is kept lies in the file is not told: each host keeps its share of it.
+      val factor = bytes.toDouble / file.getLen
+      new LocatedFileStatus(withLength(new FileStatus(located), bytes), located.getBlockLocations.map(block =>
+        new BlockLocation(block.getNames, block.getHosts, (block.getOffset * factor).toLong, math.ceil(block.getLength * factor).toLong)))
     case _ => new FileStatus(bytes, file.isDirectory, file.getReplication, file.getBlockSize, file.getModificationTime, file.getPath)
   }
 }

@@ -66,8 +66,7 @@ object PlaceFilters {
   def nextDecision(): String = s"d${decisions.incrementAndGet()}"
 
   /** Without a join and a scan that are still to run there is nothing to ask about. */
-  def concerns(plan: SparkPlan): Boolean =
-    plan.exists(_.isInstanceOf[BaseJoinExec]) && plan.exists(_.isInstanceOf[FileSourceScanExec])
+  def concerns(plan: SparkPlan): Boolean = plan.exists(_.isInstanceOf[BaseJoinExec]) && plan.exists(_.isInstanceOf[FileSourceScanExec])
 
   /**
    * Whether nothing has run yet, or a scan's stage starts with this plan. Where each one waits for another stage still, that stage's end brings a

@@ -31,8 +31,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
   def pid: Long = synchronized(process.filter(_.alive).map(_.pid).getOrElse(-1L))
 
   /** Starts the host in the background, so that the first query does not wait for an interpreter. */
-  def startAhead(python: String): Unit =
-    try running(python) catch { case NonFatal(e) => logWarning(s"rtfilter: ${e.getMessage}") }
+  def startAhead(python: String): Unit = try running(python) catch { case NonFatal(e) => logWarning(s"rtfilter: ${e.getMessage}") }
 
   def ask(python: String, timeoutMs: Long, message: ObjectNode, body: Seq[Array[Byte]] = Nil): Answer = {
     val began = System.nanoTime()
@@ -60,8 +59,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
     }
   }
 
-  private def greet(host: HostProcess): Unit =
-    try {
+  private def greet(host: HostProcess): Unit = try {
       val answer = host.ask(Json.obj("op" -> "hello", "protocol" -> PlannerHost.Protocol), Nil, PlannerHost.StartMs)
       val spoken = answer.json.path("protocol").asInt
       if (spoken != PlannerHost.Protocol) throw new HostUnavailable(s"the planner host speaks protocol $spoken, this jar ${PlannerHost.Protocol}: rebuild the jar")

@@ -109,8 +109,7 @@ object RowFilterExec {
 
   def counts(sc: SparkContext): Map[String, SQLMetric] = Map(
     "numOutputRows" -> SQLMetrics.createMetric(sc, "number of output rows"),
-    "rowsTested" -> SQLMetrics.createMetric(sc, "rows tested"),
-    "rowsDropped" -> SQLMetrics.createMetric(sc, "rows dropped"))
+    "rowsTested" -> SQLMetrics.createMetric(sc, "rows tested"), "rowsDropped" -> SQLMetrics.createMetric(sc, "rows dropped"))
 
   private def keyOf(types: Seq[DataType], ordinals: Array[Int]): InternalRow => Long =
     if (types.size == 1) { val read = KeyDomain.rowReader(types.head, 0L); row => read(row, ordinals(0)) }

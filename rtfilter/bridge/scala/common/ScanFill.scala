@@ -73,11 +73,18 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
     // In the order of the answer: the planner puts first what drops most.
     val rows = filters.filter(_.path("rows").asBoolean(false)).flatMap(f => applied.collectFirst { case (k, `f`) => rowFilter(k) })
     val changed = if (!verdict.path("apply").asBoolean(false)) FilledStage.withoutFilters(scan) else {
-      val selection = PackSelection(perFile(answer, verdict), showsLengths = scan.fileConstantMetadataColumns.nonEmpty)
+      val packs = perFile(answer, verdict)
+      val selection = PackSelection(packs, if (scan.fileConstantMetadataColumns.nonEmpty) None else Some(stretch(packs)))
       val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, selection.droppedFiles, fillMs)
       NarrowedScan(scan, selection, applied.flatMap { case (k, f) => predicate(k, f) }, shown, metrics)
     }
     FilledScan(scan, changed, rows)
+  }
+
+  /** Files that are read whole have their own lengths, beside which no other one may be stretched. */
+  private def stretch(packs: Map[String, FilePacks]): Double = if (packs.size < files.paths.length) 1.0 else {
+    val (sc, conf) = (scan.relation.sparkSession.sparkContext, scan.relation.sparkSession.sessionState.conf)
+    PackSelection.stretch(packs.values, conf.filesMinPartitionNum.getOrElse(sc.defaultParallelism), conf.filesMaxPartitionBytes)
   }
 
   private def packs(f: ObjectNode): String = s"${f.get("packs_kept").asLong} of ${f.get("packs_total").asLong} packs"

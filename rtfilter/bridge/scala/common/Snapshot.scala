@@ -62,8 +62,7 @@ object Snapshot {
 
   private def describe(node: NumberedNode, same: Option[Int]): ObjectNode = {
     val plan = node.plan
-    val json = Json.obj("id" -> node.id, "op" -> plan.nodeName, "children" -> node.children.map(_.id),
-      "output" -> plan.output.map(_.exprId.id))
+    val json = Json.obj("id" -> node.id, "op" -> plan.nodeName, "children" -> node.children.map(_.id), "output" -> plan.output.map(_.exprId.id))
     def add(fields: (String, Any)*): Unit = fields.foreach { case (name, value) => Json.put(json, name, value) }
     plan match {
       case scan: FileSourceScanExec => add(scanFields(scan): _*)

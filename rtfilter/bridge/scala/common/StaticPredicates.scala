@@ -29,8 +29,7 @@ object StaticPredicates {
   }
 
   /** Cheap enough for every scan of every query: a look at a local directory at most. */
-  private def concerns(layer: LayerSession, scan: FileSourceScanExec): Boolean =
-    !scan.isInstanceOf[NarrowedScan] && conditions(scan).nonEmpty &&
+  private def concerns(layer: LayerSession, scan: FileSourceScanExec): Boolean = !scan.isInstanceOf[NarrowedScan] && conditions(scan).nonEmpty &&
       (layer.storeLocation.nonEmpty || places(scan).map(hasStore(layer, _, scan)).contains(true)) && SparkVersion.readsPlainParquet(scan)
 
   /** Adds conditions to the snapshot's scans that an index may have something to say of. */

@@ -19,9 +19,12 @@ class NarrowedScan(
     dataFilters, tableIdentifier, disableBucketedScan, markedForSingleTaskExecution) {
 
   override def metrics: Map[String, SQLMetric] = super.metrics ++ packMetrics.byName
+  private def stretch: Double = relation.fileFormat match { case packs: PackFormat => packs.selection.stretch.getOrElse(1.0); case _ => 1.0 }
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(packMetrics)
 
+  // Spark has added up files as long as they are shown (called once, when the tasks are made; checked on 4.3).
   override def sendDriverMetrics(): Unit = {
+    driverMetrics.get("filesSize").foreach(shown => shown.set((shown.value / stretch).round))
     super.sendDriverMetrics()
     packMetrics.publish()
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)

@@ -59,7 +59,7 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     file => sharedPacks.value.selection.files.get(file.toPath.toString).filter(_.modifiedMs == file.modificationTime) match {
       case None => whole(file)
       case Some(packs) =>
-        val ordinals = packs.keptIn(file.start, file.start + file.length, !sharedPacks.value.selection.showsLengths)
+        val ordinals = packs.keptIn(file.start, file.start + file.length, sharedPacks.value.selection.stretch)
         if (ordinals.isEmpty) Iterator.empty
         else new PackFile(file, packs, ordinals, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
     }
@@ -87,8 +87,7 @@ object ParquetSettings {
       pushDown = conf.parquetFilterPushDown, pushDownDate = conf.parquetFilterPushDownDate,
       pushDownTimestamp = conf.parquetFilterPushDownTimestamp, pushDownDecimal = conf.parquetFilterPushDownDecimal,
       pushDownString = conf.parquetFilterPushDownStringPredicate, inThreshold = conf.parquetFilterPushDownInFilterThreshold,
-      caseSensitive = conf.caseSensitiveAnalysis, datetimeRebase = parquet.datetimeRebaseModeInRead,
-      int96Rebase = parquet.int96RebaseModeInRead)
+      caseSensitive = conf.caseSensitiveAnalysis, datetimeRebase = parquet.datetimeRebaseModeInRead, int96Rebase = parquet.int96RebaseModeInRead)
   }
 }
 
@@ -176,8 +175,7 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
     predicates.filter(p => !p.isDate || datetime.mode == LegacyBehaviorPolicy.CORRECTED)
       .flatMap(_.in(footer.getFileMetaData.getSchema, settings.caseSensitive))
 
-  private def attempt(): TaskAttemptContextImpl =
-    new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
+  private def attempt(): TaskAttemptContextImpl = new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
 
   private def vectorized(input: HadoopInputFile, stream: SeekableInputStream, narrowed: ParquetMetadata): Iterator[InternalRow] = {
     val (datetime, int96) = rebase(narrowed)
@@ -187,8 +185,7 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
       reader.initialize(split, attempt(), Some(input), Some(stream), Some(narrowed))
       val filter = (pushed(narrowed, datetime) ++ runtime(narrowed, datetime)).reduceOption(FilterApi.and)
       val blocks: Option[Int] = filter.map { predicate =>
-        val options = HadoopReadOptions.builder(conf, file.toPath).withRange(0, bytes)
-          .withRecordFilter(FilterCompat.get(predicate)).build()
+        val options = HadoopReadOptions.builder(conf, file.toPath).withRange(0, bytes).withRecordFilter(FilterCompat.get(predicate)).build()
         reader.readThrough(new ParquetFileReader(input, narrowed, options, stream))
       }
       packsRead.add(blocks.getOrElse(narrowed.getBlocks.size).toLong)

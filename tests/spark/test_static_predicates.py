@@ -339,3 +339,14 @@ def test_verify_compares_queries_without_a_join_too(spark: SparkSession, indexed
     spark.conf.set("rtfilter.enabled", True)
     spark.conf.set("rtfilter.verify", True)
     assert [row.v for row in spark.sql("select v from spread where n = 7003").collect()] == [353]
+
+
+def test_who_asks_for_a_rows_part_of_its_file_gets_that_of_the_whole_file(spark: SparkSession, indexed: Path) -> None:
+    blocks = "select v, input_file_block_start() as start, input_file_block_length() as length from spread where n = 7012"
+    whole = spark.sql(blocks).collect()
+    spark.conf.set("rtfilter.enabled", True)
+    assert spark.sql(blocks).collect() == whole and len(whole) == 1
+    plain = spark.sql("select v, input_file_name() as name from spread where n = 7012")
+    assert [row.v for row in plain.collect()] == [whole[0].v]
+    (scan,) = jvm.scan_metrics(plain)
+    assert 0 < scan["packs_read"] < scan["packs_total"]

@@ -40,6 +40,8 @@ object StaticPredicates {
       Json.put(nodes(node.id), "static", conditions(scan).map(c => Json.obj("text" -> toPrettySQL(c).take(200), "test" -> test(c, columns))))
       if (isElsewhere(layer, scan)) fetchAhead(layer, scan)
     case _: QueryStageExec =>
+    // Who asks for a row's part of its file gets other ones of a file that is shown shorter or longer.
+    case plan if plan.expressions.exists(_.exists { case _: InputFileBlockStart | _: InputFileBlockLength => true; case _ => false }) =>
     case _ => node.children.foreach(addTo(layer, _, nodes))
   }
 

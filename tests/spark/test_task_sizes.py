@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rtfilter.bridge import jvm
 from tests.spark.cases import collected
 
-FILES, PACKS, PACK_ROWS = 12, 15, 100
+FILES, PACKS, PACK_ROWS = 12, 15, 1_000
 # Three packs of a file, two whole files, three packs of another one.
 FIRST, LAST = 4 * PACKS + 12, 7 * PACKS + 3
 KEPT = LAST - FIRST
@@ -73,21 +73,37 @@ def test_a_task_has_two_packs_or_more(spark: SparkSession, many: Path, tmp_path:
     assert len(rows_of_tasks(spark.sql(PER_TASK.format("v")))) == tasks
 
 
+def test_more_cores_than_packs_do_not_make_a_task_for_each_core(spark: SparkSession, many: Path) -> None:
+    spark.conf.set("spark.sql.files.minPartitionNum", "200")
+    frame = spark.sql(PER_TASK.format("v"))
+    tasks = rows_of_tasks(frame)
+    # A piece at the end of a file may have the start of no pack in it.
+    assert KEPT // 4 <= len(tasks) <= narrowed_scan(frame).inputRDD().getNumPartitions() <= KEPT // 2 + 4
+    assert tasks[0] <= 3 * PACK_ROWS
+
+
+def test_no_partition_size_is_too_large(spark: SparkSession, many: Path) -> None:
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(2**63 - 1))
+    frame = spark.sql(PER_TASK.format("v"))
+    assert sum(rows_of_tasks(frame)) == KEPT * PACK_ROWS
+    assert 2 <= narrowed_scan(frame).inputRDD().getNumPartitions() <= 4
+
+
 def test_what_the_scan_says_of_bytes_is_what_is_kept(spark: SparkSession, many: Path) -> None:
     frame = spark.sql(PER_TASK.format("v"))
     frame.collect()
     whole = sum(path.stat().st_size for path in many.iterdir())
-    assert size_of_files_read(frame) == pytest.approx(whole * KEPT / (FILES * PACKS), rel=0.1)
+    assert narrowed_scan(frame).metrics().apply("filesSize").value() == pytest.approx(whole * KEPT / (FILES * PACKS), rel=0.1)
 
 
-def size_of_files_read(frame: DataFrame) -> int:
-    """Spark's own metric of the narrowed scan."""
+def narrowed_scan(frame: DataFrame) -> Any:
+    """The scan of a plan that has run, in the JVM."""
     plan = frame._jdf.queryExecution().executedPlan().executedPlan()  # the final plan of an adaptive one
     open_nodes = [plan]
     while open_nodes:
         node = open_nodes.pop()
         if node.getClass().getSimpleName() == "NarrowedScan":
-            return int(node.metrics().apply("filesSize").value())
+            return node
         if node.getClass().getSimpleName() == "ResultQueryStageExec":
             open_nodes.append(node.plan())
         children = node.children()

@@ -34,23 +34,23 @@ object HadoopFiles {
 
   /** One step; what goes wrong is in its answer. */
   def step(conf: Configuration, wish: JsonNode): ObjectNode = try {
-      val path = new Path(wish.get("path").asText)
-      val fs = path.getFileSystem(conf)
-      wish.get("op").asText match {
-        case "qualify" => Json.obj("path" -> fs.makeQualified(path).toString, "scheme" -> fs.getUri.getScheme,
-          "conditional" -> fs.hasPathCapability(path, FS_OPTION_CREATE_CONDITIONAL_OVERWRITE))
-        case "status" => entry(fs.getFileStatus(path))
-        case "list" => Json.obj("entries" -> fs.listStatus(path).toSeq.map(entry))
-        case "text" => Json.obj("text" -> new String(opened(fs, path)(_.readNBytes(wish.get("most").asInt)), UTF_8))
-        case "down" => opened(fs, path)(IOUtils.copyBytes(_, Files.newOutputStream(Paths.get(wish.get("local").asText)), wish.get("most").asLong, true)); Json.obj()
-        case "up" => fs.copyFromLocalFile(false, true, new Path("file", null, wish.get("local").asText), path); Json.obj()
-        case "rename" => Json.obj("done" -> fs.rename(path, new Path(wish.get("to").asText)))
-        case "delete" => Json.obj("done" -> fs.delete(path, false))
-      }
-    } catch {
-      case _: FileNotFoundException => Json.obj("missing" -> true)
-      case NonFatal(e) => Json.obj("error" -> e.toString)
+    val path = new Path(wish.get("path").asText)
+    val fs = path.getFileSystem(conf)
+    wish.get("op").asText match {
+      case "qualify" => Json.obj("path" -> fs.makeQualified(path).toString, "scheme" -> fs.getUri.getScheme,
+        "conditional" -> fs.hasPathCapability(path, FS_OPTION_CREATE_CONDITIONAL_OVERWRITE))
+      case "status" => entry(fs.getFileStatus(path))
+      case "list" => Json.obj("entries" -> fs.listStatus(path).toSeq.map(entry))
+      case "text" => Json.obj("text" -> new String(opened(fs, path)(_.readNBytes(wish.get("most").asInt)), UTF_8))
+      case "down" => opened(fs, path)(IOUtils.copyBytes(_, Files.newOutputStream(Paths.get(wish.get("local").asText)), wish.get("most").asLong, true)); Json.obj()
+      case "up" => fs.copyFromLocalFile(false, true, new Path("file", null, wish.get("local").asText), path); Json.obj()
+      case "rename" => Json.obj("done" -> fs.rename(path, new Path(wish.get("to").asText)))
+      case "delete" => Json.obj("done" -> fs.delete(path, false))
     }
+  } catch {
+    case _: FileNotFoundException => Json.obj("missing" -> true)
+    case NonFatal(e) => Json.obj("error" -> e.toString)
+  }
 
   /**
    * Makes a file that is not there yet; fails if it is. `conditional`: for stores that make objects in close(), and there check the name.

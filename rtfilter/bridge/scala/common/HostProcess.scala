@@ -51,12 +51,10 @@ final class HostProcess(python: String) extends Logging {
   /** Done once the host has answered a greeting. */
   val ready = new CompletableFuture[Unit]
 
-  def awaitReady(timeoutMs: Long): Unit =
-    try ready.get(timeoutMs, TimeUnit.MILLISECONDS)
-    catch {
-      case _: TimeoutException => throw new HostUnavailable(s"the planner host was not ready within $timeoutMs ms (rtfilter.planner.timeoutMs)")
-      case e: java.util.concurrent.ExecutionException => throw new HostUnavailable(e.getCause.getMessage, e.getCause)
-    }
+  def awaitReady(timeoutMs: Long): Unit = try ready.get(timeoutMs, TimeUnit.MILLISECONDS) catch {
+    case _: TimeoutException => throw new HostUnavailable(s"the planner host was not ready within $timeoutMs ms (rtfilter.planner.timeoutMs)")
+    case e: java.util.concurrent.ExecutionException => throw new HostUnavailable(e.getCause.getMessage, e.getCause)
+  }
 
   def alive: Boolean = failure.isEmpty && process.isAlive
   def pid: Long = process.pid

@@ -55,11 +55,13 @@ object PackSelection {
   /**
    * How much longer files are shown than what is kept of them, so that Spark makes `tasks` tasks of it with two row groups or more in each,
    * and equal ones: as they are, files below a few MB count as 4 MB (`spark.sql.files.openCostInBytes`) however much is left of each.
-   * Nine tenths of `taskBytes` (`spark.sql.files.maxPartitionBytes`) a task leave room for the ends of files.
+   * Spark cuts at its share of the whole for `tasks` tasks, and where that is less at `openBytes`: fewer tasks than that get as much each.
+   * Nine tenths leave room for the ends of files. Spark 4.3's rule is FilePartition.maxSplitBytes.
    */
-  def stretch(files: Iterable[FilePacks], tasks: Int, taskBytes: Long): Double = {
+  def stretch(files: Iterable[FilePacks], tasks: Int, taskBytes: Long, openBytes: Long): Double = {
     val wanted = math.min(tasks.toLong, files.iterator.map(_.keptCount.toLong).sum / 2)
-    if (wanted < 2) 1.0 else math.max(1.0, 0.9 * taskBytes * wanted / files.iterator.map(_.keptBytes).sum)
+    val each = if (wanted < tasks) openBytes else math.min(taskBytes, 1L << 27)
+    if (wanted < 2) 1.0 else math.max(1.0, 0.9 * each * wanted / files.iterator.map(_.keptBytes).sum)
   }
 }
 

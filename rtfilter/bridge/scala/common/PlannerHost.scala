@@ -60,18 +60,18 @@ final class PlannerHost(sc: SparkContext) extends Logging {
   }
 
   private def greet(host: HostProcess): Unit = try {
-      val answer = host.ask(Json.obj("op" -> "hello", "protocol" -> PlannerHost.Protocol), Nil, PlannerHost.StartMs)
-      val spoken = answer.json.path("protocol").asInt
-      if (spoken != PlannerHost.Protocol) throw new HostUnavailable(s"the planner host speaks protocol $spoken, this jar ${PlannerHost.Protocol}: rebuild the jar")
-      val defaults = answer.json.get("defaults")
-      host.pipeBytes = answer.json.path("pipe_bytes").asInt
-      host.ready.complete(())
-      optionDefaults = defaults.fieldNames().asScala.map(name => name -> defaults.get(name).asText).toMap
-    } catch { case NonFatal(e) =>
-      host.fail(String.valueOf(e.getMessage))
-      retire(host, String.valueOf(e.getMessage))
-      host.ready.completeExceptionally(e)
-    }
+    val answer = host.ask(Json.obj("op" -> "hello", "protocol" -> PlannerHost.Protocol), Nil, PlannerHost.StartMs)
+    val spoken = answer.json.path("protocol").asInt
+    if (spoken != PlannerHost.Protocol) throw new HostUnavailable(s"the planner host speaks protocol $spoken, this jar ${PlannerHost.Protocol}: rebuild the jar")
+    val defaults = answer.json.get("defaults")
+    host.pipeBytes = answer.json.path("pipe_bytes").asInt
+    host.ready.complete(())
+    optionDefaults = defaults.fieldNames().asScala.map(name => name -> defaults.get(name).asText).toMap
+  } catch { case NonFatal(e) =>
+    host.fail(String.valueOf(e.getMessage))
+    retire(host, String.valueOf(e.getMessage))
+    host.ready.completeExceptionally(e)
+  }
 
   private def retire(host: HostProcess, reason: String): Unit = synchronized {
     if (host == null || process.contains(host)) {

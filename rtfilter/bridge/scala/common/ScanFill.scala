@@ -84,7 +84,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
   /** Files that are read whole have their own lengths, beside which no other one may be stretched. */
   private def stretch(packs: Map[String, FilePacks]): Double = if (packs.size < files.paths.length) 1.0 else {
     val (sc, conf) = (scan.relation.sparkSession.sparkContext, scan.relation.sparkSession.sessionState.conf)
-    PackSelection.stretch(packs.values, conf.filesMinPartitionNum.getOrElse(sc.defaultParallelism), conf.filesMaxPartitionBytes)
+    PackSelection.stretch(packs.values, conf.filesMinPartitionNum.getOrElse(sc.defaultParallelism), conf.filesMaxPartitionBytes, conf.filesOpenCostInBytes)
   }
 
   private def packs(f: ObjectNode): String = s"${f.get("packs_kept").asLong} of ${f.get("packs_total").asLong} packs"

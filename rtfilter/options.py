@@ -242,6 +242,14 @@ OPTIONS: tuple[Option, ...] = (
         "Remembers what filters did; one that won nothing twice is not tried again until its tables or indexes change.",
         _boolean,
     ),
+    Option(
+        "rtfilter.feedback.path",
+        "path",
+        "",
+        "",
+        "File of the driver's machine that keeps it; empty: feedback.json in the cache directory, RTFILTER_CACHE or ~/.cache/rtfilter.",
+        _text,
+    ),
 )
 
 BY_KEY: Mapping[str, Option] = {option.key: option for option in OPTIONS}
@@ -314,6 +322,7 @@ class Options:
     log_path: str
     log_max_bytes: int
     feedback_enabled: bool
+    feedback_path: str
 
     @classmethod
     def from_conf(cls, conf: Mapping[str, str]) -> Options:

@@ -21,7 +21,7 @@ from rtfilter.bench.modes import DUCKDB
 from rtfilter.bench.progress import BenchProgress
 from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
 from rtfilter.bench.run import Engine, Outcome, Step, first_line, run_query
-from rtfilter.bench.session import start_session
+from rtfilter.bench.session import nothing_learned, start_session
 from rtfilter.bench.spark_engine import SparkEngine, register_tables
 from rtfilter.bench.suite import DataRequest, Query, Suite
 from rtfilter.errors import BenchError, RtFilterError
@@ -138,7 +138,7 @@ def _engines(plan: Plan, tables: Mapping[str, Path], progress: BenchProgress) ->
     with tempfile.TemporaryDirectory(prefix="rtfilter-bench-") as scratch, connection(Path(scratch)) as con:
         if any(mode != DUCKDB for mode in modes):
             progress.say("starts Spark")
-            spark = _spark(plan)
+            spark = _spark(plan, Path(scratch))
         try:
             if spark is not None:
                 register_tables(spark, tables)
@@ -154,13 +154,13 @@ def _engines(plan: Plan, tables: Mapping[str, Path], progress: BenchProgress) ->
                 spark.stop()
 
 
-def _spark(plan: Plan) -> SparkSession:
+def _spark(plan: Plan, scratch: Path) -> SparkSession:
     try:
         return start_session(
             f"rtfilter bench {plan.suite.name}",
             plan.settings.master,
             plan.settings.broadcast_threshold_bytes,
-            conf=plan.suite.spark_conf,
+            conf={**plan.suite.spark_conf, **nothing_learned(scratch)},
         )
     except RtFilterError:
         raise

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rtfilter.errors import BenchError, did_you_mean
 
 OFF, SPARK, RTFILTER, RTFILTER_ROWS, DUCKDB = "off", "spark", "rtfilter", "rtfilter-rows", "duckdb"
-RTFILTER_ALWAYS, RTFILTER_NEVER = "rtfilter-always", "rtfilter-never"
+RTFILTER_FIRST, RTFILTER_ALWAYS, RTFILTER_NEVER = "rtfilter-first", "rtfilter-always", "rtfilter-never"
 
 _BLOOM = "spark.sql.optimizer.runtime.bloomFilter."
 _PARTITIONS = "spark.sql.optimizer.dynamicPartitionPruning."
@@ -26,8 +26,10 @@ SPARK_CONF_BY_MODE: Mapping[str, Mapping[str, str]] = {
         f"{_PARTITIONS}useStats": "false",
         f"{_PARTITIONS}fallbackFilterRatio": "1.0",
     },
-    # Nothing is remembered, so that no run depends on the ones before it.
-    RTFILTER: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false"},
+    # What a user gets: it learns from the runs before, of which a benchmark begins with none.
+    RTFILTER: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "true"},
+    # Nothing is remembered: every run does what the first one of its query does.
+    RTFILTER_FIRST: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false"},
     # Filters that skip no pack: what dropping rows alone is worth.
     RTFILTER_ROWS: {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": "false", "rtfilter.packs.enabled": "false"},
     # Every filter that is right, and none: what the choice among them is held against.

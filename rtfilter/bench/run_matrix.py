@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from rtfilter.bench.page_cache import ColdEngine, files_below
 from rtfilter.bench.progress import BenchProgress
 from rtfilter.bench.result import as_json, require_writable, write_text_atomically
 from rtfilter.bench.run import Engine, Failure, Measurement, Outcome, Step, run_query
-from rtfilter.bench.session import start_session
+from rtfilter.bench.session import nothing_learned, start_session
 from rtfilter.bench.spark_engine import SparkEngine, register_tables
 from rtfilter.bench.suite import DataRequest, Query, SuiteData, choose_layout, load_suite
 from rtfilter.errors import BenchError
@@ -81,7 +83,9 @@ def run_matrix(plan: MatrixPlan, progress: BenchProgress) -> MatrixResult:
     cells: list[Cell] = []
     outcomes: list[Outcome] = []
     for dop in plan.dops:
-        found = _run_at(dop, plan, data, queries, suite.broadcast_threshold_bytes, progress)
+        with tempfile.TemporaryDirectory(prefix="rtfilter-bench-") as scratch:
+            conf = nothing_learned(Path(scratch))
+            found = _run_at(dop, plan, data, queries, suite.broadcast_threshold_bytes, conf, progress)
         outcomes += [outcome for _, outcome in found]
         cells += [cell for cold, outcome in found for cell in cells_of(dop, cold, outcome)]
     failures = tuple(failure for outcome in outcomes for failure in outcome.failures)
@@ -97,11 +101,12 @@ def _run_at(
     data: SuiteData,
     queries: list[Query],
     broadcast_threshold_bytes: int | None,
+    conf: Mapping[str, str],
     progress: BenchProgress,
 ) -> list[tuple[bool, Outcome]]:
     """Every query at one degree of parallelism: (whether files were cold, outcome)."""
     progress.say(f"starts Spark with dop {dop}")
-    spark = start_session(f"rtfilter bench matrix, dop {dop}", f"local[{dop}]", broadcast_threshold_bytes)
+    spark = start_session(f"rtfilter bench matrix, dop {dop}", f"local[{dop}]", broadcast_threshold_bytes, conf=conf)
     try:
         register_tables(spark, data.tables)
         outcomes = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtfilter.hardware import memory_bytes
@@ -59,3 +60,8 @@ def start_session(
 def default_driver_memory_gb() -> int:
     """Half of the machine's memory, at least 1 and at most 8 GB."""
     return max(1, min(MOST_DRIVER_MEMORY_GB, memory_bytes() // 2**31))
+
+
+def nothing_learned(scratch: Path) -> dict[str, str]:
+    """The conf with which a session learns from its own queries only, and keeps it in the folder `scratch`."""
+    return {"rtfilter.feedback.path": str(scratch / "feedback.json")}

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from rtfilter.errors import QueryLogError
@@ -23,19 +24,30 @@ class Accounts:
     """Deals with one record after the other in a thread of its own, and reads there what was learned before. Thread-safe."""
 
     def __init__(self, feedback: FeedbackStore, wait_s: float = WAIT_S) -> None:
-        self._feedback = feedback
+        # By rtfilter.feedback.path.
+        self._feedback = {"": feedback}
+        self._adding = threading.Lock()
         self._wait_s = wait_s
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="accounts")
         self._room = threading.Semaphore(MOST_WAITING)
 
     def begin_refresh(self) -> None:
         """Begins to take over what other processes have learned; a directory that hangs holds nobody up."""
-        self._thread.submit(self._feedback.refresh)
+        self._thread.submit(self._feedback[""].refresh)
+
+    def feedback_of(self, options: Options) -> FeedbackStore:
+        """What these options' file keeps. One that is asked for the first time begins to be read: its first query may know nothing."""
+        with self._adding:
+            store = self._feedback.get(options.feedback_path)
+            if store is None:
+                store = self._feedback[options.feedback_path] = FeedbackStore(Path(options.feedback_path).expanduser())
+                self._thread.submit(store.refresh)
+        return store
 
     def close(self) -> None:
         """Writes what was learned and not yet written, or goes on without waiting after a second."""
         try:
-            self._thread.submit(self._feedback.flush).result(timeout=self._wait_s)
+            self._thread.submit(self._flush).result(timeout=self._wait_s)
         except FutureTimeoutError:
             return
 
@@ -56,8 +68,14 @@ class Accounts:
                 return
             raise
 
+    def _flush(self) -> None:
+        with self._adding:
+            stores = tuple(self._feedback.values())
+        for store in stores:
+            store.flush()
+
     def _account(self, record: dict[str, Any], options: Options) -> None:
         if options.feedback_enabled:
-            self._feedback.learn(lessons_of(record))
+            self.feedback_of(options).learn(lessons_of(record))
         if options.log_path:
             append_line(options.log_path, log_line(record, datetime.now(UTC)), options.log_max_bytes)

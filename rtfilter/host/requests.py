@@ -108,7 +108,7 @@ class Requests:
         indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options.store_location)
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
         if options.feedback_enabled:
-            answer = plan_with_past(plan, settings, self.feedback, options.store_location)
+            answer = plan_with_past(plan, settings, self._accounts.feedback_of(options), options.store_location)
         else:
             answer = plan_filters(plan, settings).to_dict()
         if options.packs_enabled:

@@ -88,6 +88,7 @@ def test_every_spark_mode_says_whether_the_layer_is_on() -> None:
         "off": "false",
         "spark": "false",
         "rtfilter": "true",
+        "rtfilter-first": "true",
         "rtfilter-rows": "true",
         "rtfilter-always": "true",
         "rtfilter-never": "true",

@@ -49,6 +49,20 @@ def test_without_feedback_nothing_is_learned(feedback: FeedbackStore) -> None:
     assert known(feedback) is None
 
 
+def test_what_is_learned_goes_into_the_file_that_the_options_name_and_is_known_again_from_there(
+    feedback: FeedbackStore, tmp_path: Path
+) -> None:
+    own = options(feedback_path=tmp_path / "own.json")
+    first = Accounts(feedback, wait_s=30)
+    first.add(executed(outcome("d1.0")), own)
+    assert known(feedback) is None and known(first.feedback_of(own)) == Observation(0, 5345280 / 133110000)
+    first.close()
+    second = Accounts(feedback, wait_s=30)
+    again = second.feedback_of(own)
+    second.add({}, options(feedback_enabled="false"))  # what was begun before has ended by then
+    assert known(again) == Observation(0, 5345280 / 133110000)
+
+
 def test_a_log_that_cannot_be_written_is_an_error_and_the_record_is_learned_from(feedback: FeedbackStore, tmp_path: Path) -> None:
     with pytest.raises(QueryLogError, match="missing"):
         Accounts(feedback, wait_s=30).add(executed(outcome("d1.0")), options(log_path=tmp_path / "missing" / "log"))

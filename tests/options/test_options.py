@@ -23,6 +23,7 @@ GOOD_VALUES = [
     ("rtfilter.packs.enabled", "false", False),
     ("rtfilter.log.maxBytes", "1000", 1000),
     ("rtfilter.feedback.enabled", "false", False),
+    ("rtfilter.feedback.path", "/data/feedback.json", "/data/feedback.json"),
 ]
 BAD_VALUES = [
     ("rtfilter.enabled", "yes", "true or false"),

@@ -247,7 +247,7 @@ OPTIONS: tuple[Option, ...] = (
         "path",
         "",
         "",
-        "File of the driver's machine that keeps it; empty: feedback.json in the cache directory, RTFILTER_CACHE or ~/.cache/rtfilter.",
+        "File of the driver's machine that keeps it; empty: feedback.json in the cache directory.",
         _text,
     ),
 )

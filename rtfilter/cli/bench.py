@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     default="off,rtfilter,duckdb",
     show_default=True,
     help="Comma-separated: off (Spark with its defaults), spark (its own bloom filters and dynamic partition pruning at "
-    "thresholds 0), rtfilter (which learns from the runs before), rtfilter-first (which does not), rtfilter-rows (without "
-    "skipping packs), rtfilter-always and rtfilter-never (with rtfilter.cost so), duckdb (the same query in DuckDB, also the judge of the results).",
+    "thresholds 0), rtfilter (which learns from a query's earlier runs), rtfilter-first (which does not), rtfilter-rows "
+    "(without skipping packs), rtfilter-always and rtfilter-never (with rtfilter.cost so), duckdb (the same query in "
+    "DuckDB, also the judge of the results).",
 )
 @click.option("--layout", help="Order of the rows in the files; the suite's default when left out.")
 @click.option("--pack-rows", type=click.IntRange(min=1), help="Rows of a pack (row group).  [default: the suite's, mostly 65536]")

@@ -36,7 +36,7 @@ class Accounts:
         self._thread.submit(self._feedback[""].refresh)
 
     def feedback_of(self, options: Options) -> FeedbackStore:
-        """What these options' file keeps. One that is asked for the first time begins to be read: its first query may know nothing."""
+        """What these options' file keeps. A file begins to be read when it is first asked for: that query may know nothing."""
         with self._adding:
             store = self._feedback.get(options.feedback_path)
             if store is None:

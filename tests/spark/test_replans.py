@@ -50,3 +50,43 @@ def test_a_query_that_is_used_twice_keeps_its_filters_and_runs_once(spark: Spark
     assert report is not None
     ran = [entry.ran for entry in report.filters if entry.decision == "applied" and entry.probe == "fact.k"]
     assert ran.count(True) == 1 and set(ran) <= {True, False}, "each use has its filter, and one of them its scan"
+
+
+# A build side of two stages: rows by idl, then by the join's key.
+TWO_STAGES = "select max(id) m from dim where grp = {grp} and id between {least} and {least} + 500 group by idl"
+
+
+def test_a_scan_that_waits_is_not_asked_about_again_until_what_it_waits_for_is_there(
+    spark: SparkSession, check: OnOffDuckDB
+) -> None:
+    """The end of the build side's first stage changes nothing for the probe side."""
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    spark.conf.set("rtfilter.cost", "always")
+    checked = check(f"select count(*), sum(v) from fact join ({TWO_STAGES.format(grp=3, least=0)}) on k = m", rejects=True)
+    first, last = asked(spark)
+    (fact,) = [scan for scan in checked.scans if scan["table"] == "fact"]
+    assert fact["narrowed"] and {name.split(".")[0] for name in fact["placeholders"]} == {last} != {first}
+
+
+def test_scans_that_wait_for_different_things_keep_their_filters(spark: SparkSession, check: OnOffDuckDB) -> None:
+    """One scan starts while another one still waits; below a union a node's children are a list."""
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    spark.conf.set("rtfilter.cost", "always")
+    short = "select id from dim where grp = 3 and id < 500"
+    long = TWO_STAGES.format(grp=7, least=3000)
+    union = f"select k, v from fact join ({short}) on k = id union all select k, -v from fact join ({long}) on k = m"
+    checked = check(f"select k % 10 g, count(*), sum(v) from ({union}) group by k % 10", rejects=True)
+    facts = [scan for scan in checked.scans if scan["table"] == "fact"]
+    assert len(facts) == 2 and all(scan["narrowed"] for scan in facts)
+
+
+def test_a_plan_of_another_shape_gets_an_answer_of_its_own(spark: SparkSession, check: OnOffDuckDB) -> None:
+    """Once the build side's first stage is known to be small the join broadcasts: no gate any more."""
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    spark.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "10MB")
+    spark.conf.set("rtfilter.cost", "always")
+    checked = check(f"select count(*), sum(v) from fact join ({TWO_STAGES.format(grp=3, least=0)}) on k = m", rejects=True)
+    (fact,) = [scan for scan in checked.scans if scan["table"] == "fact"]
+    assert fact["narrowed"] and {name.split(".")[0] for name in fact["placeholders"]} == {asked(spark)[-1]}
+    report = last_report(spark)
+    assert report is not None and [entry.strategy for entry in report.filters if entry.decision == "applied"] == ["broadcast"]

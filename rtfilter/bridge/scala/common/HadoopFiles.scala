@@ -27,9 +27,7 @@ object HadoopFiles {
   /** The steps of a JSON array, one after the other: an array of their answers. */
   def steps(session: SparkSession, wishes: String): String = {
     val conf = confOf(session)
-    val done = new java.util.ArrayList[ObjectNode]
-    Json.mapper.readTree(wishes).forEach(wish => done.add(step(conf, wish)))
-    Json.mapper.writeValueAsString(done)
+    Json.mapper.writeValueAsString(Json.array(Json.mapper.readTree(wishes).elements.asScala.map(step(conf, _)).toSeq))
   }
 
   /** One step; what goes wrong is in its answer. */

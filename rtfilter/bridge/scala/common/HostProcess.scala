@@ -157,11 +157,3 @@ final class HostProcess(python: String) extends Logging {
     thread
   }
 }
-
-object Body {
-  def of(values: Array[Long]): Array[Byte] = {
-    val buffer = ByteBuffer.allocate(values.length * 8).order(ByteOrder.LITTLE_ENDIAN)
-    buffer.asLongBuffer.put(values)
-    buffer.array()
-  }
-}

@@ -7,11 +7,7 @@ import scala.jdk.CollectionConverters._
 private[rtfilter] object Json {
   val mapper = new ObjectMapper()
 
-  def obj(fields: (String, Any)*): ObjectNode = {
-    val node = mapper.createObjectNode()
-    fields.foreach { case (name, value) => put(node, name, value) }
-    node
-  }
+  def obj(fields: (String, Any)*): ObjectNode = fields.foldLeft(mapper.createObjectNode()) { case (node, (name, value)) => put(node, name, value); node }
 
   def put(node: ObjectNode, name: String, value: Any): Unit = node.set[JsonNode](name, of(value))
 
@@ -30,11 +26,7 @@ private[rtfilter] object Json {
     case other => throw new IllegalArgumentException(s"no JSON form of ${other.getClass.getName}")
   }
 
-  def array(items: Iterable[_]): ArrayNode = {
-    val node = mapper.createArrayNode()
-    items.foreach(item => node.add(of(item)))
-    node
-  }
+  def array(items: Iterable[_]): ArrayNode = items.foldLeft(mapper.createArrayNode())((node, item) => node.add(of(item)))
 
   def parse(text: String): ObjectNode = mapper.readTree(text).asInstanceOf[ObjectNode]
 

@@ -5,7 +5,6 @@ import org.apache.parquet.filter2.predicate._
 import org.apache.parquet.schema.{MessageType, PrimitiveType, Type}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{DateLogicalTypeAnnotation, IntLogicalTypeAnnotation}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT32, INT64}
-import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.types.{DataType, DateType, IntegralType}
 import scala.jdk.CollectionConverters._
 
@@ -43,8 +42,6 @@ final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, n
 
 object KeyPredicate {
   def takes(kind: DataType): Boolean = kind match { case _: IntegralType | DateType => true; case _ => false }
-  def of(column: Attribute, values: KeyTest, near: KeyRanges, testDictionaries: Boolean): KeyPredicate =
-    KeyPredicate(column.name, column.dataType, values, near, testDictionaries)
 }
 
 /** Null never equals a key, so a null value is not kept. */

@@ -23,10 +23,6 @@ final class SharedTest(@transient private val local: KeyTest, val shared: Broadc
   override def hashCode: Int = hash
 }
 
-object SharedTest {
-  def apply(sc: SparkContext, test: KeyTest): SharedTest = new SharedTest(test, sc.broadcast(test))
-}
-
 /**
  * Drops rows whose columns are no key of a filter. The test is a reference object, not text in the generated code, so that Spark's
  * code cache holds for the next query. A task that drops next to nothing among its first rows stops testing.

@@ -10,12 +10,9 @@ import org.apache.spark.sql.execution.FileSourceScanExec
 final class ScanFiles(val paths: Array[String], val sizes: Array[Long], val mtimes: Array[Long]) {
   lazy val digest: String = {
     val sha = MessageDigest.getInstance("SHA-256")
-    val numbers = ByteBuffer.allocate(16)
     paths.indices.foreach { i =>
       sha.update(paths(i).getBytes(UTF_8))
-      numbers.clear()
-      numbers.putLong(sizes(i)).putLong(mtimes(i))
-      sha.update(numbers.array())
+      sha.update(ByteBuffer.allocate(16).putLong(sizes(i)).putLong(mtimes(i)).array)
     }
     sha.digest().map(b => f"$b%02x").mkString
   }

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import java.nio.{ByteBuffer, ByteOrder}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import scala.collection.mutable.ArrayBuffer
@@ -15,7 +16,11 @@ final class BodyParts {
   private val wide = ArrayBuffer.empty[(ObjectNode, Array[Byte])]
   private val bytes = ArrayBuffer.empty[(ObjectNode, Array[Byte])]
 
-  def longs(values: Array[Long]): ObjectNode = add(wide, Body.of(values), values.length)
+  def longs(values: Array[Long]): ObjectNode = {
+    val buffer = ByteBuffer.allocate(values.length * 8).order(ByteOrder.LITTLE_ENDIAN)
+    buffer.asLongBuffer.put(values)
+    add(wide, buffer.array, values.length)
+  }
   def raw(values: Array[Byte]): ObjectNode = add(bytes, values, values.length)
   private def add(to: ArrayBuffer[(ObjectNode, Array[Byte])], values: Array[Byte], count: Int): ObjectNode = {
     val slice = Json.obj("at" -> 0, "count" -> count)
@@ -91,18 +96,15 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
 
   private def rowFilter(k: FilledKey): SparkPlan => RowFilterExec = {
     val sc = scan.relation.sparkSession.sparkContext
-    val test = SharedTest(sc, k.sink.test)
+    val test = new SharedTest(k.sink.test, sc.broadcast(k.sink.test))
     child => RowFilterExec(k.columns, test, k.key.keepNulls, k.placeholder.id, child)(RowFilterExec.counts(sc))
   }
 
   /** Whole numbers go into the Parquet reader too; other types are left to packs and rows. */
   private def predicate(k: FilledKey, filter: ObjectNode): Option[KeyPredicate] =
     if (k.sink.isComposite || k.key.keepNulls || !KeyPredicate.takes(k.columns.head.dataType)) None
-    else filter.path("push").asText match {
-      case "set" => Some(KeyPredicate.of(k.columns.head, k.sink.test, k.sink.ranges, filter.path("dictionary").asBoolean(false)))
-      case "range" => Some(KeyPredicate.of(k.columns.head, k.sink.ranges, k.sink.ranges, filter.path("dictionary").asBoolean(false)))
-      case _ => None
-    }
+    else Some(filter.path("push").asText).collect { case "set" => k.sink.test; case "range" => k.sink.ranges }.map(values =>
+      KeyPredicate(k.columns.head.name, k.columns.head.dataType, values, k.sink.ranges, filter.path("dictionary").asBoolean(false)))
 
   private def perFile(answer: Answer, verdict: ObjectNode): Map[String, FilePacks] = {
     val counts = answer.ints(verdict.get("counts").asInstanceOf[ObjectNode])

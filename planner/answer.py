@@ -27,8 +27,9 @@ class Placeholder:
     """A filter to come: keys `keys` of node `join` will filter `columns` (expression ids) of node `scan`.
 
     `source` is the node that materialises the build side; with `gate` the stage of the scan has to wait for it. The filter is not
-    filled from more than `max_build_rows` rows. `traits`: what a later query finds it by. `shift`: how the key is made of the
-    column, None where it is the column.
+    filled from more than `max_build_rows` rows. Until a stage of the build side turns out to have more than `holds_rows` rows,
+    a re-plan that changes nothing else need not be asked about. `traits`: what a later query finds it by. `shift`: how the key is
+    made of the column, None where it is the column.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Placeholder:
     bloom_fpp: float
     bloom_max_bytes: int
     max_build_rows: int
+    holds_rows: int
     ahead: RowWork
     keep_nulls: bool
     traits: Traits

@@ -35,6 +35,8 @@ EXPECTED_KIND = "set"
 # most; the least are always read: they take no time.
 MOST_BUILD_SHARE = 1 / 3
 LEAST_BUILD_ROWS, MOST_BUILD_ROWS = 100_000, 50_000_000
+# So many times the rows that were expected are another build side, of which the planner has to be asked.
+TIMES_EXPECTED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,14 @@ def most_build_rows(scan: Scan) -> int:
     if rows is None:
         return MOST_BUILD_ROWS
     return round(min(max(rows * MOST_BUILD_SHARE, LEAST_BUILD_ROWS), MOST_BUILD_ROWS))
+
+
+def rows_that_hold(estimates: Estimates, source: int) -> int:
+    """The most rows of a stage of a build side with which what was planned for it holds: twice what was expected of the largest."""
+    plan = estimates.plan
+    parts = [node.id for node in plan.nodes[source : plan.ends[source]] if isinstance(node, Exchange | QueryStage)]
+    expected = [size.rows for part in parts if (size := estimates.size_of(part)) is not None]
+    return round(max(TIMES_EXPECTED * max(expected, default=0.0), LEAST_BUILD_ROWS))
 
 
 def _rows_text(forecast: Forecast) -> str:

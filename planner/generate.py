@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from planner.answer import Candidate, FilterPlan, PlacedShift, Placeholder
 from planner.estimates import Estimates
-from planner.forecast import Forecast
+from planner.forecast import Forecast, rows_that_hold
 from planner.hints import hint_warnings, settings_for
 from planner.legality import join_type_name
 from planner.nodes import BROADCAST, NESTED_LOOP, SHUFFLED_HASH, SORT_MERGE, Exchange, Join, Plan, QueryStage, Scan
@@ -45,7 +45,7 @@ def plan_filters(plan: Plan, settings: PlanSettings) -> FilterPlan:
     whole_query = _refuse_query(plan, settings)
     entries = [entry for join in _open_joins(plan) for entry in propose_filters(estimates, settings, join, whole_query)]
     judged, forecasts = _judged(estimates, settings, entries)
-    return _answer(plan, settings, _with_tuples(estimates, settings, judged), forecasts)
+    return _answer(estimates, settings, _with_tuples(estimates, settings, judged), forecasts)
 
 
 def _refuse_query(plan: Plan, settings: PlanSettings) -> Refusal | None:
@@ -167,7 +167,8 @@ def _combined(parts: Sequence[Entry]) -> Entry:
     )
 
 
-def _answer(plan: Plan, settings: PlanSettings, entries: Sequence[Entry], forecasts: Forecasts) -> FilterPlan:
+def _answer(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry], forecasts: Forecasts) -> FilterPlan:
+    plan = estimates.plan
     placeholders: list[Placeholder] = []
     candidates = []
     together = Counter((entry.join, entry.scan) for entry in entries if entry.proposal is not None)
@@ -178,7 +179,7 @@ def _answer(plan: Plan, settings: PlanSettings, entries: Sequence[Entry], foreca
             # Filters of one join on one scan wait once, and share what is gained.
             share = together[entry.join, entry.scan]
             shared = replace(expected, work=replace(expected.work, wait_ms=expected.work.wait_ms / share))
-            placeholder = _placeholder(plan, settings, entry.proposal, entry.build, len(placeholders), shared)
+            placeholder = _placeholder(estimates, settings, entry.proposal, entry.build, len(placeholders), shared)
             placeholders.append(placeholder)
             expected_ms = None if expected.net_ms is None else round(expected.net_ms / share, 3)
         candidates.append(_candidate(plan, entry, placeholder, expected_ms))
@@ -188,8 +189,9 @@ def _answer(plan: Plan, settings: PlanSettings, entries: Sequence[Entry], foreca
 
 
 def _placeholder(
-    plan: Plan, settings: PlanSettings, proposal: Proposal, label: str, number: int, expected: Forecast
+    estimates: Estimates, settings: PlanSettings, proposal: Proposal, label: str, number: int, expected: Forecast
 ) -> Placeholder:
+    plan = estimates.plan
     scan = plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
     own = settings_for(settings, scan.hints, scan.table)
@@ -209,6 +211,7 @@ def _placeholder(
         bloom_fpp=settings.bloom_fpp,
         bloom_max_bytes=min(settings.bloom_max_bytes, LARGEST_INT),
         max_build_rows=LARGEST_INT if own.always else expected.most_build_rows,
+        holds_rows=LARGEST_INT if own.always or not proposal.gate else rows_that_hold(estimates, proposal.source),
         ahead=expected.work,
         keep_nulls=proposal.keep_nulls,
         traits=traits_of_proposal(plan, proposal),

@@ -144,7 +144,7 @@ class FeedbackStore:
                 self._read()
                 self._replace_file()
             self._unwritten = ()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: the path is no name of a file
             _log.warning("what filters did can't be kept in %s: %s", self.path, error)
             self._unwritten = self._unwritten[-MOST_ENTRIES:]
 
@@ -154,8 +154,12 @@ class FeedbackStore:
             self._entries = dict(list(self._entries.items())[len(self._entries) // 2 :])
             content = content_of(self._entries)
         scratch = self.path.with_suffix(f".{os.getpid()}")
-        scratch.write_bytes(content)
-        os.replace(scratch, self.path)
+        try:
+            scratch.write_bytes(content)
+            os.replace(scratch, self.path)
+        except OSError:
+            scratch.unlink(missing_ok=True)
+            raise
         found = os.stat(self.path)
         self._seen = (found.st_mtime_ns, found.st_size, found.st_ino)
 

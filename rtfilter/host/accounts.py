@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -40,7 +41,7 @@ class Accounts:
         with self._adding:
             store = self._feedback.get(options.feedback_path)
             if store is None:
-                store = self._feedback[options.feedback_path] = FeedbackStore(Path(options.feedback_path).expanduser())
+                store = self._feedback[options.feedback_path] = FeedbackStore(Path(os.path.expanduser(options.feedback_path)))
                 self._thread.submit(store.refresh)
         return store
 

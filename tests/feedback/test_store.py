@@ -299,6 +299,15 @@ def test_a_place_that_cannot_be_written_leaves_it_in_memory(tmp_path: Path) -> N
     assert losses(store) == 1
 
 
+@pytest.mark.parametrize("name", [".", "/", "a/folder"])
+def test_a_path_that_is_no_files_leaves_it_in_memory_and_nothing_behind(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a" / "folder").mkdir(parents=True)
+    store = FeedbackStore(Path(name) if name in ("/", ".") else tmp_path / name)
+    store.learn([LOSS])
+    assert losses(store) == 1
+    assert [path.name for path in (tmp_path / "a").iterdir() if path.suffix != ".lock"] == ["folder"]
+
+
 def test_what_could_not_be_written_is_written_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, other = FeedbackStore(path), FeedbackStore(path)
     monkeypatch.setattr(module, "LOCK_WAIT_S", 0.05)

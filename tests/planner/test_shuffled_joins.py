@@ -203,6 +203,22 @@ class TestWaiting:
         root = join(table("probe", 1, probe_bytes), broadcast(where(table("b", 11, 10))), [attr(1)], [attr(11)])
         assert [each.max_build_rows for each in answer_to(root, **settings).placeholders] == [rows]
 
+    @pytest.mark.parametrize(
+        ("build_bytes", "settings", "rows"),
+        [
+            # A row of 5 bytes; the largest exchange of the build side is that below its aggregate.
+            (10**7, {}, 2 * 10**7 // 5),
+            (10**4, {}, 100_000),
+            (10**7, {"cost": "always"}, 2**31 - 1),
+        ],
+    )
+    def test_what_was_planned_holds_up_to_twice_the_rows_that_were_expected(
+        self, build_bytes: int, settings: Any, rows: int
+    ) -> None:
+        counted = aggregate(exchange(table("build", 11, build_bytes)), [attr(12)], [attr(12), attr(11)])
+        answer = answer_to(merged(LARGE, counted, [attr(1)], [attr(11)]), **settings)
+        assert [each.holds_rows for each in answer.placeholders] == [rows]
+
     def test_a_broadcast_for_a_scan_of_unknown_size_may_have_many(self) -> None:
         root = join(table("probe", 1, None), broadcast(SMALL), [attr(1)], [attr(11)])
         assert [each.max_build_rows for each in answer_to(root).placeholders] == [50_000_000]

@@ -63,12 +63,8 @@ object HadoopFiles {
     out.close()
   }
 
-  def read(session: SparkSession, path: String, at: Long, count: Int): Array[Byte] = {
-    val file = new Path(path)
-    val bytes = new Array[Byte](count)
-    opened(file.getFileSystem(confOf(session)), file)(_.readFully(at, bytes))
-    bytes
-  }
+  def read(session: SparkSession, path: String, at: Long, count: Int): Array[Byte] =
+    opened(new Path(path).getFileSystem(confOf(session)), new Path(path)) { in => val bytes = new Array[Byte](count); in.readFully(at, bytes); bytes }
 
   /**
    * A record for each request, made in a task of its own: a length (int, big-endian), the request's JSON of that length with what the

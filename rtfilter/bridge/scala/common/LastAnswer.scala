@@ -12,14 +12,14 @@ import scala.collection.mutable
  * Checked on 4.3: a re-plan is made from the same logical nodes, so that what it leaves alone has the same expressions, ids included.
  */
 final class LastAnswer(root: NumberedNode, placements: Seq[Placement], statics: Seq[StaticPlacement]) {
-  /** The plan with what is still open of the answer, None where the plan is another one. */
+  /** The plan with what is still open of the answer; None where the plan is another one, or a build side larger than was expected. */
   def onto(plan: SparkPlan): Option[SparkPlan] = {
     val now = Snapshot.number(plan)
     // What makes a node what it is beside its children.
     def own(node: SparkPlan): Seq[Any] = node.productIterator.filter { case _: SparkPlan | Seq(_: SparkPlan, _*) => false; case _ => true }.toSeq
-    val ids = mutable.Map.empty[Int, Int]
+    val found = mutable.Map.empty[Int, NumberedNode]
     def same(before: NumberedNode, after: NumberedNode): Boolean = {
-      ids(before.id) = after.id
+      found(before.id) = after
       (before.plan, after.plan) match {
         case (a: QueryStageExec, b: QueryStageExec) => a.id == b.id
         case (_: Exchange, _: QueryStageExec) => true
@@ -27,8 +27,10 @@ final class LastAnswer(root: NumberedNode, placements: Seq[Placement], statics: 
           before.children.zip(after.children).forall((same _).tupled)
       }
     }
-    Option.when(same(root, now))(new PlacedPlan(now,
-      placements.collect { case p if ids.contains(p.scan) => p.copy(join = ids(p.join), source = ids(p.source), scan = ids(p.scan)) },
-      statics.collect { case s if ids.contains(s.scan) => s.copy(scan = ids(s.scan)) }).plan)
+    def asExpected(p: Placement): Boolean = found(p.source).plan.collect { case s: QueryStageExec if s.isMaterialized => s.getRuntimeStatistics }
+      .forall(_.rowCount.forall(_ <= p.holdsRows))
+    Option.when(same(root, now))(placements.filter(p => found.contains(p.scan))).filter(_.forall(asExpected)).map(open => new PlacedPlan(now,
+      open.map(p => p.copy(join = found(p.join).id, source = found(p.source).id, scan = found(p.scan).id)),
+      statics.filter(s => found.contains(s.scan)).map(s => s.copy(scan = found(s.scan).id))).plan)
   }
 }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.BaseJoinExec
+import scala.util.Try
 import scala.util.control.NonFatal
 
 /**
@@ -24,7 +25,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
       if ((PlaceFilters.concerns(plan) || StaticPredicates.concerns(layer, plan)) && PlaceFilters.isDue(plan) && !plan.exists(_.isInstanceOf[Gate])) {
         if (Verification.wanted(layer, plan)) Verification.run(session, plan)
         // Where still no scan's stage starts, nothing is asked anew: the end of what is waited for brings another plan.
-        QueryLog.answer(layer).flatMap(_.onto(plan)).filterNot(PlaceFilters.isDue).getOrElse(place(plan))
+        QueryLog.answer(layer).flatMap(last => Try(last.onto(plan)).toOption.flatten).filterNot(PlaceFilters.isDue).getOrElse(place(plan))
       } else plan
     } catch {
       case mismatch: ResultMismatch => throw mismatch

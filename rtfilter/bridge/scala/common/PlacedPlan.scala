@@ -10,8 +10,8 @@ import scala.collection.mutable
 
 /** One placeholder of the planner's answer. */
 final case class Placement(id: String, join: Int, keys: Seq[Int], buildSide: String, source: Int, gate: Boolean, scan: Int, columns: Seq[Long],
-    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, keepNulls: Boolean, ahead: Option[JsonNode],
-    shift: Option[KeyShift])
+    label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, holdsRows: Long, keepNulls: Boolean,
+    ahead: Option[JsonNode], shift: Option[KeyShift])
 
 /** A filter that the query's own conditions make; one for a scan at most. */
 final case class StaticPlacement(id: String, scan: Int, columns: Seq[Long], label: String, predicate: String)
@@ -26,7 +26,7 @@ object Placement {
     json.get("build_side").asText, json.get("source").asInt, json.get("gate").asBoolean, json.get("scan").asInt,
     Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("kinds").asText, json.get("max_keys").asInt,
     json.get("bloom_fpp").asDouble, json.get("bloom_max_bytes").asLong, json.get("max_build_rows").asLong,
-    json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")), Option(json.get("shift")).filterNot(_.isNull).map(KeyShift(_)))
+    json.get("holds_rows").asLong, json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")), Option(json.get("shift")).filterNot(_.isNull).map(KeyShift(_)))
 }
 
 /**

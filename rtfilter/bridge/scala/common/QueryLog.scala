@@ -1,7 +1,6 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.internal.Logging
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -14,7 +13,10 @@ final class QueryRecord(val execution: Long, val session: String, description: O
   private val rowFilters = mutable.ArrayBuffer.empty[RowMetrics]
 
   /** By thread: adaptive execution makes all plans of a query in one, those of a subquery in another. Checked on 4.3. */
-  val answers = new ConcurrentHashMap[Thread, LastAnswer]
+  val answers = mutable.Map.empty[Thread, LastAnswer]
+  private var ended = false
+  def end(): Unit = synchronized { ended = true; answers.clear() }
+  def remember(answer: LastAnswer): Unit = synchronized { if (!ended) answers(Thread.currentThread) = answer }
 
   def decided(id: String, decision: ObjectNode): Unit = synchronized { decisions.getOrElseUpdate(id, decision); () }
   def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {
@@ -41,8 +43,8 @@ object QueryLog extends Logging {
     record(layer).foreach(_.decided(id, decision))
   }
 
-  def remember(layer: LayerSession, answer: LastAnswer): Unit = synchronized(record(layer).foreach(_.answers.put(Thread.currentThread, answer)))
-  def answer(layer: LayerSession): Option[LastAnswer] = synchronized(record(layer).flatMap(r => Option(r.answers.get(Thread.currentThread))))
+  def remember(layer: LayerSession, answer: LastAnswer): Unit = synchronized(record(layer).foreach(_.remember(answer)))
+  def answer(layer: LayerSession): Option[LastAnswer] = synchronized(record(layer).flatMap(_.answers.get(Thread.currentThread)))
 
   def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {
     record(layer).foreach { r =>
@@ -52,8 +54,7 @@ object QueryLog extends Logging {
   }
 
   /** The host writes the log and learns from the figures; the query has its rows by now. */
-  def finished(host: PlannerHost, execution: Long): Unit = synchronized(records.get(execution)).foreach { record =>
-    record.answers.clear()
+  def finished(host: PlannerHost, execution: Long): Unit = synchronized(records.get(execution).tapEach(_.end())).foreach { record =>
     try {
       val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson)).json
       // Wrong options were warned of when the query was planned.

@@ -10,6 +10,8 @@ from rtfilter.report import APPLIED, NOT_FILLED, SKIPPED, FilterReport, report_f
 
 # A row test that drops less than this has not paid; tasks stop testing at the same share (RowFilterExec.scala).
 LEAST_SHARE_DROPPED = 0.02
+# So many times the share of rows that a filter was expected to drop are as good as that share.
+MOST_OVER_EXPECTED = 1.1
 # Reasons that say nothing of the filter itself.
 PASSING_REASONS = frozenset(
     {
@@ -69,6 +71,8 @@ def has_lost(entry: FilterReport) -> bool | None:
         return None if entry.reason in PASSING_REASONS else True
     if entry.decision != APPLIED:
         return None
+    if was_too_dear(entry):
+        return True
     if entry.packs_kept is not None and entry.packs_total is not None and entry.packs_kept < entry.packs_total:
         return False
     if not entry.rows_seen or entry.rows_dropped is None:
@@ -76,9 +80,23 @@ def has_lost(entry: FilterReport) -> bool | None:
     return entry.rows_dropped < entry.rows_seen * LEAST_SHARE_DROPPED
 
 
+def was_too_dear(entry: FilterReport) -> bool:
+    """Whether a filter, once its keys were there, could not bring in any more what filling it had cost.
+
+    That is known after the fill, from every pack and the exact keys; where rows turned out to be dropped more often than was
+    expected then, or of more packs than were known, the estimate says nothing.
+    """
+    if entry.estimated_gain_ms is None or entry.estimated_gain_ms >= 0.0 or not entry.rows_total:
+        return False
+    if entry.passed_actual is None or entry.passed_expected is None:
+        return not entry.rows_tested
+    as_expected = 1.0 - entry.passed_actual <= MOST_OVER_EXPECTED * (1.0 - entry.passed_expected)
+    return as_expected and (entry.rows_seen or 0) <= entry.rows_total
+
+
 def depends_on_others(entry: FilterReport) -> bool:
     """Whether a loss is one beside the scan's other filters only: had they, with other literals, left more, it might have won."""
-    return entry.reason == "GAIN_TOO_SMALL" or bool(entry.rows_seen)
+    return entry.reason == "GAIN_TOO_SMALL" or bool(entry.rows_seen) or was_too_dear(entry)
 
 
 def share_kept(entry: FilterReport) -> float | None:

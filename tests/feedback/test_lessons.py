@@ -51,6 +51,29 @@ def test_without_packs_a_row_test_has_to_drop_two_percent(dropped: int, lost: bo
     assert lesson.lost is lost
 
 
+TOO_DEAR = {"estimated_gain_ms": -2.5}
+
+
+def test_a_filter_that_could_not_bring_in_what_its_fill_had_cost_has_lost() -> None:
+    (packs,) = lessons_of(executed(outcome("d1.0", **TOO_DEAR)))
+    (rows,) = lessons_of(
+        executed(outcome("d1.0", rows=True, passed_expected=0.2, **NO_PACK, **TOO_DEAR), rows=[counts("d1.0", 900, 730)])
+    )
+    (paid,) = lessons_of(executed(outcome("d1.0", estimated_gain_ms=0.1)))
+    assert (packs.lost, rows.lost, paid.lost) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("tested", "dropped", "changed"),
+    [(900, 850, {"passed_expected": 0.2}), (900, 700, {"passed_expected": None}), (5000, 4000, {"passed_expected": 0.2})],
+    ids=["more rows were dropped than expected", "nothing was expected", "most packs were not known"],
+)
+def test_an_estimate_that_did_not_hold_is_no_loss(tested: int, dropped: int, changed: dict[str, Any]) -> None:
+    filled = outcome("d1.0", rows=True, **NO_PACK, **TOO_DEAR, **changed)
+    (lesson,) = lessons_of(executed(filled, rows=[counts("d1.0", tested, dropped)]))
+    assert not lesson.lost
+
+
 def test_a_filter_that_was_filled_in_vain_has_lost() -> None:
     (lesson,) = lessons_of(executed(outcome("d1.0", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK)))
     assert lesson.lost
@@ -72,7 +95,7 @@ SMALL_GAIN = outcome("d1.1", decision="skipped", reason="GAIN_TOO_SMALL")
 NO_ROW = outcome("d1.1", rows=True, **NO_PACK)
 
 
-@pytest.mark.parametrize("loss", [SMALL_GAIN, NO_ROW], ids=["packs", "rows"])
+@pytest.mark.parametrize("loss", [SMALL_GAIN, NO_ROW, outcome("d1.1", **TOO_DEAR)], ids=["packs", "rows", "too dear"])
 @pytest.mark.parametrize(
     ("beside", "scans", "lessons"),
     [

@@ -47,7 +47,7 @@ class TestWhatRuns:
         assert modes_of(cold=False) == ("off", "rtfilter", "rtfilter-rows")
         assert modes_of(cold=True) == ("off", "rtfilter")
 
-    def test_without_pruning_no_filter_skips_a_pack_and_no_mode_has_a_memory(self) -> None:
+    def test_without_pruning_no_filter_skips_a_pack_and_nothing_is_remembered(self) -> None:
         assert SPARK_CONF_BY_MODE["rtfilter-rows"]["rtfilter.packs.enabled"] == "false"
         assert SPARK_CONF_BY_MODE["rtfilter-rows"]["rtfilter.feedback.enabled"] == "false"
 

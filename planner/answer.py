@@ -28,7 +28,7 @@ class Placeholder:
 
     `source` is the node that materialises the build side; with `gate` the stage of the scan has to wait for it. The filter is not
     filled from more than `max_build_rows` rows. Until a stage of the build side turns out to have more than `holds_rows` rows,
-    a re-plan that changes nothing else need not be asked about. `traits`: what a later query finds it by. `shift`: how the key is
+    what was planned holds. `traits`: what a later query finds it by. `shift`: how the key is
     made of the column, None where it is the column.
     """
 
@@ -98,10 +98,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FilterPlan:
-    """The answer to a plan; `warnings` are sentences about hints that mean nothing."""
+    """The answer to a plan; `warnings` are sentences about hints that mean nothing.
+
+    `settled`: a re-plan that is the same but for stages that have run would be answered alike, if no stage of a build side turned
+    out with more rows than `holds_rows`.
+    """
 
     placeholders: tuple[Placeholder, ...]
     candidates: tuple[Candidate, ...]
+    settled: bool
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
@@ -109,5 +114,6 @@ class FilterPlan:
         return {
             "placeholders": [placeholder.to_dict() for placeholder in self.placeholders],
             "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "settled": self.settled,
             **({"warnings": list(self.warnings)} if self.warnings else {}),
         }

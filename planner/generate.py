@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from planner.answer import Candidate, FilterPlan, PlacedShift, Placeholder
@@ -15,7 +15,7 @@ from planner.legality import join_type_name
 from planner.nodes import BROADCAST, NESTED_LOOP, SHUFFLED_HASH, SORT_MERGE, Exchange, Join, Plan, QueryStage, Scan
 from planner.place import judge_proposals, keep_consistent
 from planner.propose import Entry, Proposal, propose_filters, refuse_by_past, target_id, traits_of_proposal
-from planner.reasons import ADAPTIVE_OFF, COST_NEVER, PLANNED, Refusal
+from planner.reasons import ADAPTIVE_OFF, BY_SIZE, COST_NEVER, PLANNED, Refusal
 from planner.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
 from planner.types import whole_number_bounds
 
@@ -44,8 +44,8 @@ def plan_filters(plan: Plan, settings: PlanSettings) -> FilterPlan:
     estimates = Estimates(plan)
     whole_query = _refuse_query(plan, settings)
     entries = [entry for join in _open_joins(plan) for entry in propose_filters(estimates, settings, join, whole_query)]
-    judged, forecasts = _judged(estimates, settings, entries)
-    return _answer(estimates, settings, _with_tuples(estimates, settings, judged), forecasts)
+    judged = _judged(estimates, settings, entries)
+    return _answer(estimates, settings, _with_tuples(estimates, settings, judged.entries), judged)
 
 
 def _refuse_query(plan: Plan, settings: PlanSettings) -> Refusal | None:
@@ -73,8 +73,17 @@ def _open_joins(plan: Plan) -> Iterator[Join]:
         stack.extend(reversed(node.children))
 
 
-def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> tuple[list[Entry], Forecasts]:
-    """The entries, those that are not placed with their reason; and what is expected of the filters.
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The entries, those that are not placed with their reason; what is expected of the filters; and `FilterPlan.settled`."""
+
+    entries: list[Entry]
+    forecasts: Forecasts
+    settled: bool
+
+
+def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> _Judged:
+    """What becomes of the entries.
 
     What came over the equality of another join and is not placed is left out: the key has its own candidate, and where many joins
     share one key there are many such ways.
@@ -87,7 +96,8 @@ def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
         for number, entry in enumerate(entries)
         if number not in reasons or (entry.proposal is not None and not entry.proposal.across)
     ]
-    return judged, forecasts
+    by_size = any(refusal.reason in BY_SIZE for refusal in refused.values())
+    return _Judged(judged, forecasts, not by_size and all(each.net_ms is not None for each in forecasts.values()))
 
 
 def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> list[Entry]:
@@ -167,7 +177,7 @@ def _combined(parts: Sequence[Entry]) -> Entry:
     )
 
 
-def _answer(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry], forecasts: Forecasts) -> FilterPlan:
+def _answer(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry], judged: _Judged) -> FilterPlan:
     plan = estimates.plan
     placeholders: list[Placeholder] = []
     candidates = []
@@ -175,7 +185,7 @@ def _answer(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
     for entry in entries:
         placeholder, expected_ms = None, None
         if entry.proposal is not None:
-            expected = forecasts[entry.join, entry.proposal.scan]
+            expected = judged.forecasts[entry.join, entry.proposal.scan]
             # Filters of one join on one scan wait once, and share what is gained.
             share = together[entry.join, entry.scan]
             shared = replace(expected, work=replace(expected.work, wait_ms=expected.work.wait_ms / share))
@@ -185,7 +195,7 @@ def _answer(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
         candidates.append(_candidate(plan, entry, placeholder, expected_ms))
     hints = (hint for scan in _scans(plan) for hint in scan.hints)
     warnings = hint_warnings(hints, (scan.table for scan in _scans(plan)))
-    return FilterPlan(tuple(placeholders), tuple(candidates), warnings)
+    return FilterPlan(tuple(placeholders), tuple(candidates), judged.settled, warnings)
 
 
 def _placeholder(
@@ -211,7 +221,7 @@ def _placeholder(
         bloom_fpp=settings.bloom_fpp,
         bloom_max_bytes=min(settings.bloom_max_bytes, LARGEST_INT),
         max_build_rows=LARGEST_INT if own.always else expected.most_build_rows,
-        holds_rows=LARGEST_INT if own.always or not proposal.gate else rows_that_hold(estimates, proposal.source),
+        holds_rows=LARGEST_INT if own.always else rows_that_hold(estimates, proposal.source),
         ahead=expected.work,
         keep_nulls=proposal.keep_nulls,
         traits=traits_of_proposal(plan, proposal),

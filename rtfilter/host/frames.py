@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rtfilter.errors import ProtocolError
 
-PROTOCOL = 2
+PROTOCOL = 3
 LARGEST_JSON_BYTES = 256 << 20
 LARGEST_BODY_BYTES = 1 << 30
 _HEADER = struct.Struct(">ii")

@@ -60,7 +60,7 @@ class TestPlaceholders:
             "bloom_fpp": 0.01,
             "bloom_max_bytes": 67_108_864,
             "max_build_rows": 100_000,
-            "holds_rows": 2**31 - 1,
+            "holds_rows": 400_000,
             "ahead": {
                 "scan_bytes": 12.0,
                 "tested": 1.0,

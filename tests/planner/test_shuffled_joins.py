@@ -224,6 +224,26 @@ class TestWaiting:
         assert [each.max_build_rows for each in answer_to(root).placeholders] == [50_000_000]
 
 
+class TestSettled:
+    """Whether a re-plan, of which only the stages have changed, would be answered alike."""
+
+    def test_what_is_placed_with_known_sizes_is_settled(self) -> None:
+        assert answer_to(merged(LARGE, SMALL, [attr(1)], [attr(11)])).settled
+        assert answer_to(LARGE).settled
+
+    def test_a_refusal_for_sizes_is_not(self) -> None:
+        root = merged(LARGE, table("twin", 21), [attr(1)], [attr(21)])
+        assert set(reasons(root).values()) == {"BUILD_NOT_SMALLER"} and not answer_to(root).settled
+
+    def test_what_no_size_can_change_is(self) -> None:
+        root = merged(LARGE, SMALL, [attr(1)], [attr(11)], join_type="FullOuter")
+        assert set(reasons(root).values()) == {"FULL_OUTER_JOIN"} and answer_to(root).settled
+
+    def test_an_unknown_size_is_not(self) -> None:
+        root = join(table("probe", 1, None), broadcast(SMALL), [attr(1)], [attr(11)])
+        assert placed(root) == ["probe.k <- small.k"] and not answer_to(root).settled
+
+
 class TestChains:
     """sales x returns x day: one month reduces returns, which then are few enough to reduce sales."""
 

@@ -90,7 +90,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
 }
 
 object PlannerHost {
-  val Protocol = 2
+  val Protocol = 3
   private val StartMs = 15000L
   private val hosts = new ConcurrentHashMap[SparkContext, PlannerHost]
 

@@ -42,7 +42,8 @@ class Constants:
 
     The defaults were derived from the figures of docs/benchmarks.md and the design's trials on two cores (46 ns to scan and probe a
     row of two columns, 375 ns to shuffle, sort and merge one, 36 to 99 ms for a job that collects keys, 12 ms where the driver
-    reads them itself, 2 ms to collect 100,000 of a broadcast); `rtfilter calibrate` measures them anew.
+    reads them itself, 2 ms to collect 100,000 of a broadcast, 45 to 55 ms from the end of a broadcast's job to the stage behind a
+    gate, the fill included); `rtfilter calibrate` measures them anew.
     """
 
     # Reading and decoding: a row, and a byte of its columns as they are in memory.
@@ -71,6 +72,9 @@ class Constants:
     job_ms: float = 40.0
     driver_read_ms: float = 12.0
     round_trip_ms: float = 2.5
+    # What a wait takes however small both sides are: the end of one stage, the plan that follows and the start of the next, one
+    # after the other instead of side by side.
+    gate_ms: float = 40.0
     # Judging one pack; sending one byte to the executors.
     verdict_pack_ns: float = 200.0
     ship_byte_ns: float = 5.0
@@ -214,7 +218,7 @@ def round_trip_ms(machine: Machine, packs: float) -> float:
 
 def idle_ms(machine: Machine, build_core_ns: float) -> float:
     """What a scan's wait for a build side that takes `build_core_ns` of core time leaves idle: both would have run side by side."""
-    return IDLE_SHARE * machine.shared_ms(build_core_ns)
+    return IDLE_SHARE * machine.shared_ms(build_core_ns) + machine.constants.gate_ms
 
 
 def ship_ms(machine: Machine, kind: str, keys: float, span: int | None = None) -> float:

@@ -55,6 +55,7 @@ PLAIN = Constants(
     job_ms=30.0,
     driver_read_ms=8.0,
     round_trip_ms=4.0,
+    gate_ms=70.0,
     verdict_pack_ns=1_000.0,
     ship_byte_ns=6.0,
 )
@@ -146,8 +147,9 @@ class TestCosts:
     def test_a_round_trip_judges_every_pack(self) -> None:
         assert round_trip_ms(TWO_CORES, packs=2_000) == pytest.approx(4 + 2)
 
-    def test_a_wait_idles_a_share_of_the_build_sides_time(self) -> None:
-        assert idle_ms(TWO_CORES, 1e9) == pytest.approx(IDLE_SHARE * 500)
+    def test_a_wait_idles_a_share_of_the_build_sides_time_and_starts_a_stage_later(self) -> None:
+        assert idle_ms(TWO_CORES, 1e9) == pytest.approx(IDLE_SHARE * 500 + PLAIN.gate_ms)
+        assert idle_ms(TWO_CORES, 0.0) == PLAIN.gate_ms
 
     def test_a_range_weighs_nothing_and_a_bloom_filter_less_than_a_set(self) -> None:
         dense, apart = ship_ms(TWO_CORES, "set", 5e6, span=2**26), ship_ms(TWO_CORES, "set", 5e6, span=2**40)

@@ -43,7 +43,7 @@ class Constants:
     The defaults were derived from the figures of docs/benchmarks.md and the design's trials on two cores (46 ns to scan and probe a
     row of two columns, 375 ns to shuffle, sort and merge one, 36 to 99 ms for a job that collects keys, 12 ms where the driver
     reads them itself, 2 ms to collect 100,000 of a broadcast, 45 to 55 ms from the end of a broadcast's job to the stage behind a
-    gate, the fill included); `rtfilter calibrate` measures them anew.
+    gate, the fill included); `rtfilter calibrate` measures them anew, but for `gate_ms` and `ship_byte_ns`.
     """
 
     # Reading and decoding: a row, and a byte of its columns as they are in memory.

@@ -9,19 +9,20 @@ in turns, the first run of each not counted: Spark, rtfilter, Spark with the vie
 from __future__ import annotations
 
 import sys
-import time
 from statistics import median
 
 from pyspark.sql import SparkSession
 
 from rtfilter.bench.cache import DataCache, data_directory
-from rtfilter.bench.modes import MODE_KEYS, SPARK_CONF_BY_MODE
+from rtfilter.bench.run import steps
 from rtfilter.bench.session import start_session
-from rtfilter.bench.spark_engine import register_tables
+from rtfilter.bench.spark_engine import SparkEngine, register_tables
 from rtfilter.bench.suite import DataRequest
 from tpcds.suite import SPARK_CONF, SUITE
 
 FACT = "store_sales"
+LITERALS = "literals"
+MODES = ("off", "rtfilter", LITERALS)
 BUILD_SIDES = {
     "3": {"ss_sold_date_sk": "date_dim where d_moy = 11", "ss_item_sk": "item where i_manufact_id = 128"},
     "7": {"ss_sold_date_sk": "date_dim where d_year = 2000"},
@@ -44,14 +45,15 @@ def main(sf: float, layout: str, runs: int) -> None:
     register_tables(spark, data.tables)
     for query in data.queries:
         conditions = " and ".join(_literal(spark, column, build) for column, build in BUILD_SIDES[query.id].items())
-        took_ms: dict[str, list[float]] = {"off": [], "limit": [], "rtfilter": []}
-        for _ in range(runs + 1):
-            for mode, runs_ms in took_ms.items():
-                register_tables(spark, {FACT: data.tables[FACT]})
-                if mode == "limit":
-                    spark.table(FACT).where(conditions).createOrReplaceTempView(FACT)
-                runs_ms.append(_timed_ms(spark, query.spark_sql, "rtfilter" if mode == "rtfilter" else "off"))
-        off, limit, with_filters = (median(runs_ms[1:]) for runs_ms in took_ms.values())
+        took_ms: dict[str, list[float]] = {mode: [] for mode in MODES}
+        for step in steps([query], MODES, runs, warmup=1):
+            register_tables(spark, {FACT: data.tables[FACT]})
+            if step.mode == LITERALS:
+                spark.table(FACT).where(conditions).createOrReplaceTempView(FACT)
+            ms = SparkEngine(spark, "rtfilter" if step.mode == "rtfilter" else "off").run(query).ms
+            if step.measured:
+                took_ms[step.mode].append(ms)
+        off, with_filters, limit = (median(took_ms[mode]) for mode in MODES)
         ratios = f"{off / with_filters:.2f}x with rtfilter, {off / limit:.2f}x with literals"
         print(f"Q{query.id}: {off:,.0f}, {with_filters:,.0f}, {limit:,.0f} ms; {ratios}", flush=True)
     spark.stop()
@@ -59,17 +61,7 @@ def main(sf: float, layout: str, runs: int) -> None:
 
 def _literal(spark: SparkSession, column: str, build: str) -> str:
     keys = sorted(row[0] for row in spark.sql(f"select distinct {KEY[column]} from {build}").collect())
-    return f"{column} in ({', '.join(map(str, keys))})"
-
-
-def _timed_ms(spark: SparkSession, sql: str, mode: str) -> float:
-    for key in MODE_KEYS:
-        spark.conf.unset(key)
-    for key, value in SPARK_CONF_BY_MODE[mode].items():
-        spark.conf.set(key, value)
-    began = time.perf_counter()
-    spark.sql(sql).collect()
-    return (time.perf_counter() - began) * 1000
+    return f"{column} in ({', '.join(map(str, keys))})" if keys else "false"
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ KEYS_MISSING, MOST_MISSING = 0.05, 0.5
 LAYOUT_SHARE = 0.1
 # A stage that others wait for leaves this share of its time idle on some core: its last tasks do not end together.
 IDLE_SHARE = 0.15
-# A wait must be expected to bring in this many times what it costs: the gain is a guess, the wait is certain.
+# A wait must be expected to bring in this many times what it costs by the sizes, which are guesses, and what any wait takes once.
 WAIT_MARGIN = 2.0
 # Testing a row must be expected to save this many times what the test takes: which rows lack a partner is a guess, the test is not.
 ROW_TEST_MARGIN = 1.5
@@ -94,7 +94,7 @@ class RowWork:
     scan's own conditions leave, 0 to 1. `shuffle_bytes`, `sorts`, `probes`, `groups`: bytes that are shuffled, and how often a row
     is sorted, looked up in other joins and aggregated; `broadcasts`, `broadcast_bytes`: how often, and with how many bytes, it
     becomes part of a broadcast. `kept`: the share of rows with a partner that was expected at planning,
-    `wait_ms` what filling was expected to cost by waiting and by a job of its own.
+    `wait_ms` what filling was expected to cost by waiting, by a job of its own and by asking.
     """
 
     scan_bytes: float = 8.0
@@ -211,14 +211,19 @@ def collect_ms(machine: Machine, build_rows: float, shuffled: bool, job_from_row
     return (constants.driver_read_ms if shuffled else 0.0) + core_ns / 1e6
 
 
-def round_trip_ms(machine: Machine, packs: float) -> float:
-    """Asking the host about a scan with `packs` packs."""
-    return machine.constants.round_trip_ms + packs * machine.constants.verdict_pack_ns / 1e6
+def verdicts_ms(machine: Machine, packs: float) -> float:
+    """What a scan's `packs` packs take the host that is asked about them."""
+    return packs * machine.constants.verdict_pack_ns / 1e6
 
 
 def idle_ms(machine: Machine, build_core_ns: float) -> float:
     """What a scan's wait for a build side that takes `build_core_ns` of core time leaves idle: both would have run side by side."""
     return IDLE_SHARE * machine.shared_ms(build_core_ns) + machine.constants.gate_ms
+
+
+def least_gain_ms(cost_ms: float, gate_ms: float) -> float:
+    """What a wait must be expected to save that costs `cost_ms`, `gate_ms` of them whatever the sizes are."""
+    return WAIT_MARGIN * (cost_ms - gate_ms) + gate_ms
 
 
 def ship_ms(machine: Machine, kind: str, keys: float, span: int | None = None) -> float:

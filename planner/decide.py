@@ -9,12 +9,12 @@ from planner.cost import (
     Machine,
     RowWork,
     packs_gain_ms,
-    round_trip_ms,
     row_test_gain_ns,
     row_test_pays,
     rows_gain_ms,
     share_let_through,
     ship_ms,
+    verdicts_ms,
 )
 from planner.reasons import (
     APPLIED,
@@ -208,7 +208,7 @@ def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Ga
         row_ns=row_test_gain_ns(machine, work, figures.kind, passed),
         row_pays=row_test_pays(machine, work, figures.kind, passed),
         ship_ms=ship_ms(machine, figures.kind, figures.keys, figures.key_span),
-        fill_ms=work.wait_ms + round_trip_ms(machine, figures.packs_total),
+        fill_ms=work.wait_ms + verdicts_ms(machine, figures.packs_total),
     )
 
 

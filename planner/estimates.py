@@ -78,6 +78,10 @@ class Estimates:
     # Of subtrees without a reduced scan: the same whatever they are a part of.
     _unreduced: dict[int, Size | None] = field(default_factory=dict)
 
+    def copy(self) -> Estimates:
+        """The same sizes, for filters that are only tried."""
+        return Estimates(self.plan, list(self._reductions), dict(self._sizes), dict(self._unreduced))
+
     def reduce(self, reduction: Reduction) -> None:
         """From here on a scan counts as reduced, wherever the join that does it is not part of the estimate anyway."""
         self._reductions.append(reduction)

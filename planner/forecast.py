@@ -8,13 +8,12 @@ from planner.ahead import row_bytes, value_bytes, work_of_rows
 from planner.cost import (
     LAYOUT_SHARE,
     STAKE_MS,
-    WAIT_MARGIN,
     Machine,
     RowWork,
     collect_ms,
     idle_ms,
+    least_gain_ms,
     packs_gain_ms,
-    round_trip_ms,
     row_test_pays,
     rows_gain_ms,
     scan_row_ns,
@@ -44,7 +43,7 @@ class Forecast:
     """Expected gain and cost of a filter in ms of wall time, both None where the size of the scan or the build side is not known.
 
     `work` is what comes back with the fill; `build_rows` is None where nothing is known of them, and with more than
-    `most_build_rows` of them the filter is not filled.
+    `most_build_rows` of them the filter is not filled. `gate_ms` is the part of `cost_ms` that any wait takes.
     """
 
     work: RowWork
@@ -52,6 +51,7 @@ class Forecast:
     build_rows: float | None = None
     gain_ms: float | None = None
     cost_ms: float | None = None
+    gate_ms: float = 0.0
 
     @property
     def net_ms(self) -> float | None:
@@ -71,7 +71,8 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     reaching = estimates.size_of(above.id if isinstance(above, Filter) else scan.id)
     build, rows = estimates.size_of(proposal.source), rows_of_scan(scan)
     if build is None or reaching is None or rows is None:
-        return Forecast(work, most_build_rows(scan), None if build is None else build.rows)
+        asked = replace(work, wait_ms=machine.constants.round_trip_ms)
+        return Forecast(asked, most_build_rows(scan), None if build is None else build.rows)
     distinct = _most_distinct(scan, proposal)
     share = semi_join_share(build.kept, build.rows, rows, distinct) if observed is None else observed
     wait_ms = _wait_ms(estimates, settings, proposal, build.rows)
@@ -85,7 +86,8 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     # A filter whose keys weigh more than it saves is not sent: that is seen when it is filled. Of few values a bitmap is sent.
     shipped_ms = ship_ms(machine, EXPECTED_KIND, min(build.rows, distinct or build.rows), distinct)
     gain_ms = max(by_packs_ms + by_rows_ms - shipped_ms, 0.0)
-    return Forecast(work, most_build_rows(scan), build.rows, gain_ms, wait_ms + round_trip_ms(machine, packs=0))
+    gate_ms = machine.constants.gate_ms if _waits(estimates, proposal) else 0.0
+    return Forecast(work, most_build_rows(scan), build.rows, gain_ms, wait_ms, gate_ms)
 
 
 def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:
@@ -97,12 +99,13 @@ def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:
             BUILD_NOT_SMALLER,
             f"{_rows_text(forecast)} are expected: not a third, at most, of the rows of {table}, and of more no keys are read.",
         )
-    if forecast.gain_ms >= WAIT_MARGIN * forecast.cost_ms:
+    least_ms = least_gain_ms(forecast.cost_ms, forecast.gate_ms)
+    if forecast.gain_ms >= least_ms:
         return None
     return Refusal(
         WAIT_DOES_NOT_PAY,
         f"Waiting for {_rows_text(forecast)} and reading their keys is expected to cost {forecast.cost_ms:,.0f} ms and to save "
-        f"{forecast.gain_ms:,.0f} ms in {table}: less than {WAIT_MARGIN:g} times as much.",
+        f"{forecast.gain_ms:,.0f} ms in {table}: less than the {least_ms:,.0f} ms that make up for wrong guesses of sizes.",
     )
 
 
@@ -149,13 +152,20 @@ def _most_distinct(scan: Scan, proposal: Proposal) -> int | None:
 
 
 def _wait_ms(estimates: Estimates, settings: PlanSettings, proposal: Proposal, build_rows: float) -> float:
-    """Until the keys are there: reading them, and with a gate cores that idle before."""
+    """Until what becomes of the filter is known: reading keys, a question to the host, and with a gate cores that idle before."""
     join = estimates.plan.nodes[proposal.join]
     assert isinstance(join, Join)
     keys_ms = collect_ms(settings.machine, build_rows, join.kind != BROADCAST, settings.job_from_rows)
-    if not proposal.gate:
+    keys_ms += settings.machine.constants.round_trip_ms
+    if not _waits(estimates, proposal):
         return keys_ms
     return keys_ms + idle_ms(settings.machine, _build_ns(estimates, settings.machine, proposal.source))
+
+
+def _waits(estimates: Estimates, proposal: Proposal) -> bool:
+    """Whether the stage of the scan would start before the build side is there."""
+    source = estimates.plan.nodes[proposal.source]
+    return proposal.gate and not (isinstance(source, QueryStage) and source.materialized)
 
 
 def _build_ns(estimates: Estimates, machine: Machine, source: int) -> float:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from planner.answer import Candidate, FilterPlan, PlacedShift, Placeholder
+from planner.chains import judge_proposals
 from planner.estimates import Estimates
 from planner.forecast import Forecast, rows_that_hold
 from planner.hints import hint_warnings, settings_for
 from planner.legality import join_type_name
 from planner.nodes import BROADCAST, NESTED_LOOP, SHUFFLED_HASH, SORT_MERGE, Exchange, Join, Plan, QueryStage, Scan
-from planner.place import judge_proposals, keep_consistent
+from planner.place import keep_consistent
 from planner.propose import Entry, Proposal, propose_filters, refuse_by_past, target_id, traits_of_proposal
 from planner.reasons import ADAPTIVE_OFF, BY_SIZE, COST_NEVER, PLANNED, Refusal
 from planner.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
@@ -45,7 +46,7 @@ def plan_filters(plan: Plan, settings: PlanSettings) -> FilterPlan:
     whole_query = _refuse_query(plan, settings)
     entries = [entry for join in _open_joins(plan) for entry in propose_filters(estimates, settings, join, whole_query)]
     judged = _judged(estimates, settings, entries)
-    return _answer(estimates, settings, _with_tuples(estimates, settings, judged.entries), judged)
+    return _answer(settings, _with_tuples(judged.estimates, settings, judged.entries), judged)
 
 
 def _refuse_query(plan: Plan, settings: PlanSettings) -> Refusal | None:
@@ -75,10 +76,13 @@ def _open_joins(plan: Plan) -> Iterator[Join]:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The entries, those that are not placed with their reason; what is expected of the filters; and `FilterPlan.settled`."""
+    """The entries, those that are not placed with their reason; what is expected of the filters, and of sizes with them; and
+    `FilterPlan.settled`.
+    """
 
     entries: list[Entry]
     forecasts: Forecasts
+    estimates: Estimates
     settled: bool
 
 
@@ -89,15 +93,16 @@ def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
     share one key there are many such ways.
     """
     proposals = [(number, entry.proposal) for number, entry in enumerate(entries) if entry.proposal is not None]
-    refused, forecasts = judge_proposals(estimates, settings, [proposal for _, proposal in proposals])
-    reasons = {number: refused[at] for at, (number, _) in enumerate(proposals) if at in refused}
+    placement = judge_proposals(estimates, settings, [proposal for _, proposal in proposals])
+    reasons = {number: placement.refused[at] for at, (number, _) in enumerate(proposals) if at in placement.refused}
     judged = [
         entry if number not in reasons else replace(entry, proposal=None, refusal=reasons[number])
         for number, entry in enumerate(entries)
         if number not in reasons or (entry.proposal is not None and not entry.proposal.across)
     ]
-    by_size = any(refusal.reason in BY_SIZE for refusal in refused.values())
-    return _Judged(judged, forecasts, not by_size and all(each.net_ms is not None for each in forecasts.values()))
+    by_size = any(refusal.reason in BY_SIZE for refusal in placement.refused.values())
+    known = all(each.net_ms is not None for each in placement.forecasts.values())
+    return _Judged(judged, placement.forecasts, placement.estimates, not by_size and known)
 
 
 def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> list[Entry]:
@@ -177,8 +182,8 @@ def _combined(parts: Sequence[Entry]) -> Entry:
     )
 
 
-def _answer(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry], judged: _Judged) -> FilterPlan:
-    plan = estimates.plan
+def _answer(settings: PlanSettings, entries: Sequence[Entry], judged: _Judged) -> FilterPlan:
+    estimates, plan = judged.estimates, judged.estimates.plan
     placeholders: list[Placeholder] = []
     candidates = []
     together = Counter((entry.join, entry.scan) for entry in entries if entry.proposal is not None)

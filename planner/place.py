@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from planner.estimates import LEAST_SHARE, Estimates, Reduction
@@ -11,7 +12,7 @@ from planner.forecast import Forecast, forecast, refuse_fill, refuse_wait
 from planner.hints import settings_for
 from planner.nodes import Plan, Scan
 from planner.propose import Proposal, traits_of_proposal
-from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WOULD_WAIT_IN_A_CIRCLE, Refusal
+from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WAIT_DOES_NOT_PAY, WOULD_WAIT_IN_A_CIRCLE, Refusal
 from planner.settings import PlanSettings
 from planner.shared import not_on_every_copy, place_in
 from planner.stages import Waits, open_numbers
@@ -23,6 +24,18 @@ GATES_ARE_OFF = Refusal(GATE_OFF, "The scan would have to wait for the build sid
 NO_CIRCLE = Refusal(WOULD_WAIT_IN_A_CIRCLE, "The build side itself waits for the stage of this scan.")
 
 
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """By number, why a proposal is not placed; the others are, all together.
+
+    `forecasts` are by join and scan, and `estimates` count what is placed.
+    """
+
+    refused: Mapping[int, Refusal]
+    forecasts: Mapping[tuple[int, int], Forecast]
+    estimates: Estimates
+
+
 @dataclass(slots=True)
 class _Forecasts:
     """The forecasts of a plan's filters: one for each join and each scan that it filters, by however many keys, made once.
@@ -32,6 +45,8 @@ class _Forecasts:
 
     estimates: Estimates
     settings: PlanSettings
+    on_credit: AbstractSet[object]
+    refused_feeders: list[Proposal] = field(default_factory=list)
     by_join_and_scan: dict[tuple[int, int], Forecast] = field(default_factory=dict)
     _by_place: dict[object, Forecast] = field(default_factory=dict)
     _numbers: tuple[int, ...] = ()
@@ -41,29 +56,57 @@ class _Forecasts:
         plan = self.estimates.plan
         if not self._numbers:
             self._numbers = open_numbers(plan)
-        place = place_in(plan, self._numbers, proposal.join), place_in(plan, self._numbers, proposal.scan)
+        place = place_of(plan, self._numbers, proposal)
         if place not in self._by_place:
-            observed = _observed_share(plan, self.settings, proposal)
+            observed = self.observed_share(proposal)
             self._by_place[place] = forecast(self.estimates, self.settings, proposal, observed)
         expected = self.by_join_and_scan[proposal.join, proposal.scan] = self._by_place[place]
         scan = plan.nodes[proposal.scan]
         assert isinstance(scan, Scan)
         if settings_for(self.settings, scan.hints, scan.table).always:
             return None
-        return (refuse_wait if proposal.gate else refuse_fill)(expected, proposal.columns[0].table)
+        refusal = (refuse_wait if proposal.gate else refuse_fill)(expected, proposal.columns[0].table)
+        if refusal is None or refusal.reason != WAIT_DOES_NOT_PAY:
+            return refusal
+        if place in self.on_credit:
+            return None
+        self.refused_feeders.append(proposal)
+        return refusal
+
+    def observed_share(self, proposal: Proposal) -> float | None:
+        """The share of rows that the filter let through the last time; other literals than its own say nothing of it.
+
+        Nor does it where a filter that could reduce its build side is refused, which may have been placed then.
+        """
+        plan = self.estimates.plan
+        if self.settings.recall is None or any(feeds(plan, other, proposal) for other in self.refused_feeders):
+            return None
+        observation = self.settings.recall(traits_of_proposal(plan, proposal))
+        return None if observation is None else observation.kept
 
 
-def judge_proposals(
-    estimates: Estimates, settings: PlanSettings, proposals: Sequence[Proposal]
-) -> tuple[dict[int, Refusal], dict[tuple[int, int], Forecast]]:
-    """By number: why a proposal is not placed; the others are, all together. And the forecasts, by join and scan.
+def feeds(plan: Plan, feeder: Proposal, proposal: Proposal) -> bool:
+    """Whether a filter reduces what another one is read from; a join of the build side itself does that without a filter."""
+    return plan.is_below(feeder.scan, proposal.source) and not plan.is_below(feeder.join, proposal.source)
 
-    What need not wait counts first, then the smallest source: what it filters may be the source of another one, which counts
-    reduced from then on, and so does the scan for the next filter of it.
+
+def place_of(plan: Plan, numbers: Sequence[int], proposal: Proposal) -> object:
+    """Which filter a proposal is part of: the same for copies of it below exchanges that produce the same data."""
+    return place_in(plan, numbers, proposal.join), place_in(plan, numbers, proposal.scan)
+
+
+def place_filters(
+    estimates: Estimates, settings: PlanSettings, proposals: Sequence[Proposal], on_credit: AbstractSet[object] = frozenset()
+) -> Placement:
+    """What becomes of each proposal; `estimates` count what is placed from here on.
+
+    Filters whose places (`place_of`) are in `on_credit` may cost more by their wait than they bring by themselves. What need not
+    wait counts first, then the smallest source: what it filters may be the source of another one, which counts reduced from then
+    on, and so does the scan for the next filter of it.
     """
     plan = estimates.plan
     refused = {number: NOT_EVERYWHERE for number in not_on_every_copy(plan, dict(enumerate(proposals)))}
-    forecasts = _Forecasts(estimates, settings)
+    forecasts = _Forecasts(estimates, settings, on_credit)
     by_source: dict[int, list[int]] = defaultdict(list)
     reduced: set[tuple[int, int]] = set()
     for number, proposal in enumerate(proposals):
@@ -74,7 +117,7 @@ def judge_proposals(
         elif (refusal := forecasts.refuse(proposal)) is not None:
             refused[number] = refusal
         else:
-            _count_reduced(estimates, settings, proposal, reduced)
+            _count_reduced(forecasts, proposal, reduced)
     waits = Waits(plan)
     while by_source:
         source = min(by_source, key=lambda node: (_bytes(estimates, node), node))
@@ -84,10 +127,10 @@ def judge_proposals(
                 refused[number] = refusal
                 continue
             waits.add(proposals[number].scan, source)
-            _count_reduced(estimates, settings, proposals[number], reduced)
+            _count_reduced(forecasts, proposals[number], reduced)
     placed = {number: proposal for number, proposal in enumerate(proposals) if number not in refused}
     refused.update(dict.fromkeys(not_on_every_copy(plan, placed), NOT_EVERYWHERE))
-    return refused, forecasts.by_join_and_scan
+    return Placement(refused, forecasts.by_join_and_scan, estimates)
 
 
 def _bytes(estimates: Estimates, source: int) -> float:
@@ -101,26 +144,20 @@ def _refuse_gate(forecasts: _Forecasts, waits: Waits, proposal: Proposal) -> Ref
     return forecasts.refuse(proposal) or (NO_CIRCLE if waits.would_close_a_circle(proposal.scan, proposal.source) else None)
 
 
-def _count_reduced(estimates: Estimates, settings: PlanSettings, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:
+def _count_reduced(forecasts: _Forecasts, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:
     """Each join counts once for a scan, by however many keys. What came across an equality shows in that join's sizes.
 
     What the filter let through the last time, with the same literals, says more than an estimate.
     """
     if proposal.across or (proposal.join, proposal.scan) in reduced:
         return
-    kept = _observed_share(estimates.plan, settings, proposal)
-    size = estimates.size_of(proposal.source)
+    kept = forecasts.observed_share(proposal)
+    size = forecasts.estimates.size_of(proposal.source)
     if kept is None and size is not None:
         kept = size.kept
     if kept is not None:
         reduced.add((proposal.join, proposal.scan))
-        estimates.reduce(Reduction(proposal.scan, proposal.join, max(kept, LEAST_SHARE)))
-
-
-def _observed_share(plan: Plan, settings: PlanSettings, proposal: Proposal) -> float | None:
-    """The share of rows that the filter let through the last time; other literals than its own say nothing of it."""
-    observation = None if settings.recall is None else settings.recall(traits_of_proposal(plan, proposal))
-    return None if observation is None else observation.kept
+        forecasts.estimates.reduce(Reduction(proposal.scan, proposal.join, max(kept, LEAST_SHARE)))
 
 
 def keep_consistent(estimates: Estimates, placed: Mapping[int, Proposal]) -> dict[int, Refusal]:

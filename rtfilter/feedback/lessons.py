@@ -44,7 +44,8 @@ class Lesson:
 def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
     """A lesson for each filter of an execution that got as far as its fill. Copies of a filter are one, won if any of them won.
 
-    A loss that may be due to what another filter of the same scan had left over teaches nothing.
+    A loss that may be due to what another filter of the same scan had left over teaches nothing. Nor does that of a filter whose
+    scan waited for a shuffle which turned out so small that Spark broadcast it: what the wait saved is the other side's shuffle.
     """
     placed = {
         str(placeholder["id"]): (placeholder, (decision.get("decision"), placeholder.get("scan")))
@@ -54,15 +55,26 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
     named = {name: placeholder["feedback"] for name, (placeholder, _) in placed.items() if placeholder.get("feedback")}
     outcomes = [(entry, has_lost(entry)) for entry in report_from_record(record).filters if entry.id in placed]
     reduced = {placed[entry.id][1] for entry, lost in outcomes if lost is False}
+    waited = _needs_no_wait_any_more(record)
     found: dict[tuple[str, str], Lesson] = {}
     for entry, lost in outcomes:
         if lost is None or entry.id not in named or (lost and depends_on_others(entry) and placed[entry.id][1] in reduced):
+            continue
+        if lost and entry.id in waited:
             continue
         lesson = Lesson(**named[entry.id], label=f"{entry.build} -> {entry.probe}", lost=lost, kept=share_kept(entry))
         name = lesson.key, lesson.literals
         before = found.get(name)
         found[name] = lesson if before is None else replace(lesson, lost=lesson.lost and before.lost)
     return tuple(found.values())
+
+
+def _needs_no_wait_any_more(record: Mapping[str, Any]) -> frozenset[str]:
+    """The placeholders without a gate of filters that an earlier plan of the query had with one."""
+    candidates = [candidate for decision in record.get("decisions") or () for candidate in decision.get("candidates") or ()]
+    planned = [candidate for candidate in candidates if candidate.get("placeholder")]
+    gated = {candidate.get("key_id") for candidate in planned if candidate.get("gate")}
+    return frozenset(str(each["placeholder"]) for each in planned if not each.get("gate") and each.get("key_id") in gated)
 
 
 def has_lost(entry: FilterReport) -> bool | None:

@@ -123,3 +123,13 @@ def test_copies_of_a_filter_have_won_if_one_of_them_has() -> None:
     lost = outcome("d1.0", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK)
     (lesson,) = lessons_of(executed(lost, outcome("d1.1")))
     assert not lesson.lost
+
+
+def test_a_wait_that_made_a_shuffle_a_broadcast_teaches_nothing() -> None:
+    feedback = {"feedback": FEEDBACK}
+    gated = decision("d1", candidate("c1", "d1.0", gate=True), placeholders=[{"id": "d1.0", "scan": 9, **feedback}])
+    at_once = decision("d2", candidate("c1", "d2.0"), placeholders=[{"id": "d2.0", "scan": 9, **feedback}])
+    in_vain = fill(outcome("d2.0", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK))
+    assert lessons_of(record([gated, at_once], [in_vain])) == ()
+    (lesson,) = lessons_of(record([at_once], [in_vain]))
+    assert lesson.lost

@@ -13,6 +13,7 @@ from planner.cost import (
     IDLE_SHARE,
     KEYS_MISSING,
     MOST_MISSING,
+    WAIT_MARGIN,
     Constants,
     Machine,
     RowWork,
@@ -20,9 +21,9 @@ from planner.cost import (
     alone_row_ns,
     collect_ms,
     idle_ms,
+    least_gain_ms,
     missing_share,
     packs_gain_ms,
-    round_trip_ms,
     row_test_gain_ns,
     row_test_pays,
     rows_gain_ms,
@@ -31,6 +32,7 @@ from planner.cost import (
     share_let_through,
     ship_ms,
     test_row_ns,
+    verdicts_ms,
     whole_row_ns,
 )
 
@@ -144,8 +146,11 @@ class TestCosts:
     def test_keys_of_a_broadcast_are_read_by_the_driver_alone(self) -> None:
         assert collect_ms(TWO_CORES, 1e6, shuffled=False) == pytest.approx(50)
 
-    def test_a_round_trip_judges_every_pack(self) -> None:
-        assert round_trip_ms(TWO_CORES, packs=2_000) == pytest.approx(4 + 2)
+    def test_a_question_judges_every_pack(self) -> None:
+        assert verdicts_ms(TWO_CORES, packs=2_000) == pytest.approx(2)
+
+    def test_a_wait_has_to_make_up_for_wrong_sizes_but_not_for_what_any_wait_takes(self) -> None:
+        assert least_gain_ms(100.0, gate_ms=70.0) == pytest.approx(WAIT_MARGIN * 30 + 70)
 
     def test_a_wait_idles_a_share_of_the_build_sides_time_and_starts_a_stage_later(self) -> None:
         assert idle_ms(TWO_CORES, 1e9) == pytest.approx(IDLE_SHARE * 500 + PLAIN.gate_ms)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.cost import DEFAULTS, ROW_TEST_MARGIN, Machine, RowWork, round_trip_ms, ship_ms
+from planner.cost import DEFAULTS, ROW_TEST_MARGIN, Machine, RowWork, ship_ms, verdicts_ms
 from planner.decide import (
     DecideSettings,
     FilterDecision,
@@ -55,7 +55,7 @@ class TestDecision:
     def test_a_filter_that_rejects_no_pack_is_skipped(self) -> None:
         decision = decide(replace(FIGURES, packs_rejected=0, rows_rejected=0))
         assert (decision.decision, decision.reason, decision.dictionary) == ("skipped", "REJECTS_NO_PACK", False)
-        assert decision.estimated_gain_ms == -round_trip_ms(Machine(cores=2), 6_509)
+        assert decision.estimated_gain_ms == -verdicts_ms(Machine(cores=2), 6_509)
 
     def test_a_column_without_any_bounds_is_named_as_the_cause(self) -> None:
         assert "no pack has bounds" in decide(replace(FIGURES, packs_rejected=0, rows_rejected=0, value_span=None)).detail
@@ -261,7 +261,7 @@ class TestGain:
         assert 2_000 < decide(FIGURES).estimated_gain_ms < 3_500
 
     def test_it_is_shared_by_the_cores(self) -> None:
-        one, four = (decide(FIGURES, cores=cores).estimated_gain_ms + round_trip_ms(Machine(), 6_509) for cores in (1, 4))
+        one, four = (decide(FIGURES, cores=cores).estimated_gain_ms + verdicts_ms(Machine(), 6_509) for cores in (1, 4))
         sent_ms = ship_ms(Machine(), "set", 204, FIGURES.key_span)
         assert (one + sent_ms) / (four + sent_ms) == pytest.approx(4.0)
 
@@ -318,7 +318,7 @@ class TestOrder:
     @given(any_figures())
     def test_an_applied_filter_is_expected_to_gain_what_was_not_spent_before(self, figures: FilterFigures) -> None:
         decision = decide(figures)
-        spent_ms = figures.ahead.wait_ms + round_trip_ms(Machine(cores=2), figures.packs_total)
+        spent_ms = figures.ahead.wait_ms + verdicts_ms(Machine(cores=2), figures.packs_total)
         assert decision.estimated_gain_ms >= -spent_ms - 1e-6
 
     @given(any_figures(), st.integers(1, 10**6))

@@ -72,7 +72,7 @@ class TestPlaceholders:
                 "broadcast_bytes": 0.0,
                 "kept": 0.95,
                 # 200,000 rows of a million bytes in two columns.
-                "wait_ms": 6.0,
+                "wait_ms": 8.5,
             },
             "keep_nulls": False,
         }

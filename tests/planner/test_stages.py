@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.estimates import Estimates
 from planner.lineage import ProbeColumn
 from planner.nodes import Scan
-from planner.place import judge_proposals
+from planner.place import place_filters
 from planner.propose import Proposal
 from planner.settings import PlanSettings
 from planner.stages import Waits
@@ -79,5 +79,5 @@ def test_of_two_gates_that_wait_for_each_other_the_one_for_the_smaller_source_is
     one, two = plan.nodes[3], plan.nodes[6]
     assert isinstance(one, Scan) and isinstance(two, Scan)
     both = [proposal(two, 2, "left"), proposal(one, 5, "right")]
-    refused, _ = judge_proposals(Estimates(plan), PlanSettings("d1", cost="always"), both)
+    refused = place_filters(Estimates(plan), PlanSettings("d1", cost="always"), both).refused
     assert {number: refusal.reason for number, refusal in refused.items()} == {0: "WOULD_WAIT_IN_A_CIRCLE"}

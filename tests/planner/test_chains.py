@@ -1,0 +1,124 @@
+"""Waits that pay by what later filters gain, on plans of the shape of TPC-H's Q5 and Q21."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from planner.answer import FilterPlan
+from planner.cost import Constants, Machine
+from planner.observed import Observation, Traits
+from tests.planner.plans import (
+    Raw,
+    answer_to,
+    attr,
+    broadcast,
+    column,
+    exchange,
+    join,
+    merged,
+    project,
+    reasons,
+    scan,
+    stage,
+    where,
+)
+
+TWO_CORES = Machine(cores=2)
+NATION, SUPPLIER = "supplier.s_1 <- nation.n_0", "lineitem.l_1 <- supplier.s_0"
+
+
+def table(name: str, id: int, rows: int, conjuncts: Sequence[str] = ()) -> Raw:
+    columns = [column(id + number, f"{name[0]}_{number}", "bigint") for number in range(3)]
+    asked = ["not_null", *conjuncts]
+    return where(scan(name, *columns, rows=rows, bytes=rows * 8, filters=asked), conjuncts=asked)
+
+
+def suppliers_of_a_nation(nation: Raw, rows: int = 1_500_000) -> Raw:
+    """lineitem ⋈ orders, shuffled; then supplier, then nation, both broadcast."""
+    ordered = merged(table("lineitem", 1, rows), table("orders", 11, rows // 4), [attr(1)], [attr(11)])
+    supplied = join(ordered, broadcast(table("supplier", 21, 10_000)), [attr(2)], [attr(21)])
+    return join(supplied, broadcast(nation), [attr(22)], [attr(31)])
+
+
+ONE_NATION = table("nation", 31, 25, ["eq"])
+
+
+def on_two_cores(root: Raw, **settings: object) -> FilterPlan:
+    return answer_to(root, **{"machine": TWO_CORES, **settings})
+
+
+def reasons_of(root: Raw, **settings: object) -> dict[str, str]:
+    return {label: reason for label, reason in reasons(root, **{"machine": TWO_CORES, **settings}).items() if "orders" not in label}
+
+
+def test_a_small_table_waits_where_that_makes_a_later_filter_select_something() -> None:
+    assert reasons_of(suppliers_of_a_nation(ONE_NATION)) == {NATION: "PLANNED", SUPPLIER: "PLANNED"}
+
+
+def test_it_does_not_where_the_later_one_selects_nothing_even_so() -> None:
+    every_nation = table("nation", 31, 25)
+    assert reasons_of(suppliers_of_a_nation(every_nation)) == {NATION: "WAIT_DOES_NOT_PAY", SUPPLIER: "WAIT_DOES_NOT_PAY"}
+
+
+def test_it_does_not_where_the_later_scan_is_too_small_for_both_waits() -> None:
+    root = suppliers_of_a_nation(ONE_NATION, rows=40_000)
+    assert reasons_of(root) == {NATION: "WAIT_DOES_NOT_PAY", SUPPLIER: "WAIT_DOES_NOT_PAY"}
+
+
+def test_a_chain_of_three_is_found() -> None:
+    region = table("region", 41, 5, ["eq"])
+    root = join(suppliers_of_a_nation(table("nation", 31, 25)), broadcast(region), [attr(32)], [attr(41)])
+    assert reasons_of(root) == {NATION: "PLANNED", SUPPLIER: "PLANNED", "nation.n_1 <- region.r_0": "PLANNED"}
+
+
+def test_a_feeder_that_adds_nothing_is_left_out() -> None:
+    # Suppliers are of one nation; that they are of any of all colours as well takes another wait and drops hardly one.
+    colour = table("colour", 51, 40)
+    root = join(suppliers_of_a_nation(ONE_NATION), broadcast(colour), [attr(23)], [attr(51)])
+    assert reasons_of(root) == {NATION: "PLANNED", SUPPLIER: "PLANNED", "supplier.s_2 <- colour.c_0": "WAIT_DOES_NOT_PAY"}
+
+
+def test_what_the_feeder_costs_is_counted_where_the_gain_is() -> None:
+    def waits_of(answer: FilterPlan) -> dict[str, float]:
+        return {placeholder.label: placeholder.ahead.wait_ms for placeholder in answer.placeholders}
+
+    dear = TWO_CORES.constants.gate_ms + 30.0
+    waits = waits_of(on_two_cores(suppliers_of_a_nation(ONE_NATION)))
+    dearer = waits_of(
+        on_two_cores(suppliers_of_a_nation(ONE_NATION), machine=replace(TWO_CORES, constants=Constants(gate_ms=dear)))
+    )
+    assert waits["nation.n_0"] == dearer["nation.n_0"] == 0.0
+    assert dearer["supplier.s_0"] - waits["supplier.s_0"] == pytest.approx(60.0)
+
+
+def test_what_a_filter_let_through_behind_a_feeder_is_not_expected_of_it_alone() -> None:
+    past: list[Traits] = []
+
+    def recall(traits: Traits) -> Observation:
+        past.append(traits)
+        return Observation(0, 0.04)
+
+    small = suppliers_of_a_nation(ONE_NATION, rows=200_000)
+    assert reasons_of(small, recall=None) == {NATION: "WAIT_DOES_NOT_PAY", SUPPLIER: "WAIT_DOES_NOT_PAY"}
+    assert reasons_of(small, recall=recall) == {NATION: "WAIT_DOES_NOT_PAY", SUPPLIER: "WAIT_DOES_NOT_PAY"}
+    assert past
+    large = suppliers_of_a_nation(ONE_NATION)
+    assert reasons_of(large, recall=recall) == {NATION: "PLANNED", SUPPLIER: "PLANNED"}
+
+
+def test_a_join_of_the_build_side_itself_needs_no_feeder() -> None:
+    of_a_nation = merged(table("supplier", 21, 10_000), ONE_NATION, [attr(22)], [attr(31)])
+    ordered = merged(table("lineitem", 1, 6_000_000), table("orders", 11, 1_500_000), [attr(1)], [attr(11)])
+    root = join(ordered, broadcast(project(of_a_nation, attr(21))), [attr(2)], [attr(21)])
+    assert reasons_of(root) == {NATION: "WAIT_DOES_NOT_PAY", SUPPLIER: "PLANNED"}
+
+
+def test_what_is_there_already_is_not_waited_for() -> None:
+    def suppliers_with(nation: Raw) -> Raw:
+        return join(exchange(table("supplier", 21, 100_000)), nation, [attr(22)], [attr(31)])
+
+    assert reasons_of(suppliers_with(broadcast(ONE_NATION))) == {NATION: "WAIT_DOES_NOT_PAY"}
+    assert reasons_of(suppliers_with(stage(broadcast(ONE_NATION), rows=1, bytes=100))) == {NATION: "PLANNED"}

@@ -7,7 +7,7 @@ unless suppliers are reduced to those of one region before. What reducing them c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -20,20 +20,23 @@ from planner.reasons import WAIT_DOES_NOT_PAY
 from planner.settings import PlanSettings
 from planner.stages import open_numbers
 
-# Of so many feeders each is tried without; of more all are kept that some later filter gains by.
-MOST_TRIED = 8
+# Feeders that serve something are all taken together where trying each without the others would judge more proposals than this, and
+# chains are not looked for where that would: a second time and a third all proposals are judged anew.
+MOST_JUDGED = 1_000
 
 
 def judge_proposals(estimates: Estimates, settings: PlanSettings, proposals: Sequence[Proposal]) -> Placement:
     """What becomes of each proposal: what pays by itself is placed, and the waits by which later ones gain more than they cost."""
-    chains = _Chains(estimates, settings, proposals, _places(estimates, proposals))
-    alone = chains.placed(frozenset())
-    feeders = chains.feeders(alone)
-    if not feeders:
+    alone = place_filters(estimates.copy(), settings, proposals)
+    if 2 * len(proposals) > MOST_JUDGED:
         return alone
-    feeders = chains.that_serve(feeders, alone, chains.placed(feeders))
-    best = chains.placed(feeders)
-    if len(feeders) <= MOST_TRIED:
+    chains = _Chains.of(estimates, settings, proposals, alone)
+    if not chains.serves:
+        return alone
+    together = chains.placed(frozenset(chains.serves))
+    feeders = chains.that_serve(together)
+    best = together if len(feeders) == len(chains.serves) else chains.placed(feeders)
+    if len(feeders) * len(proposals) <= MOST_JUDGED:
         for feeder in sorted(feeders, key=chains.places.index):
             fewer = chains.placed(feeders - {feeder})
             if chains.worth_ms(fewer) >= chains.worth_ms(best):
@@ -41,101 +44,95 @@ def judge_proposals(estimates: Estimates, settings: PlanSettings, proposals: Seq
     return chains.with_costs_moved(best, feeders) if chains.worth_ms(best) > chains.worth_ms(alone) else alone
 
 
-def _places(estimates: Estimates, proposals: Sequence[Proposal]) -> tuple[object, ...]:
-    numbers = open_numbers(estimates.plan)
-    return tuple(place_of(estimates.plan, numbers, proposal) for proposal in proposals)
-
-
 @dataclass(frozen=True, slots=True)
 class _Chains:
-    """The proposals of a plan, and by number the place of each: copies of one filter have the same."""
+    """The proposals of a plan, by number the place of each (copies of one filter have the same), and what is placed without chains.
+
+    `serves`: by the place of a filter whose wait does not pay by itself, the places of those whose build side it would reduce.
+    """
 
     estimates: Estimates
     settings: PlanSettings
     proposals: Sequence[Proposal]
     places: tuple[object, ...]
+    alone: Placement
+    serves: Mapping[object, frozenset[object]]
+
+    @staticmethod
+    def of(estimates: Estimates, settings: PlanSettings, proposals: Sequence[Proposal], alone: Placement) -> _Chains:
+        plan = estimates.plan
+        numbers = open_numbers(plan)
+        places = tuple(place_of(plan, numbers, proposal) for proposal in proposals)
+        by_source: dict[int, set[int]] = defaultdict(set)
+        for number, proposal in enumerate(proposals):
+            by_source[proposal.source].add(number)
+        serves: dict[object, set[object]] = defaultdict(set)
+        for number, refusal in alone.refused.items():
+            feeder = proposals[number]
+            # What came across an equality shows in that join's sizes.
+            if refusal.reason == WAIT_DOES_NOT_PAY and not feeder.across:
+                for source, served in by_source.items():
+                    if feeds(plan, feeder, source):
+                        serves[places[number]] |= {places[other] for other in served} - {places[number]}
+        found = {place: frozenset(served) for place, served in serves.items() if served}
+        return _Chains(estimates, settings, proposals, places, alone, found)
 
     def placed(self, feeders: AbstractSet[object]) -> Placement:
         """What is placed when the filters at these places need not pay by themselves."""
-        return place_filters(self.estimates.copy(), self.settings, self.proposals, feeders)
+        return place_filters(self.estimates.copy(), self.settings, self.proposals, feeders) if feeders else self.alone
 
-    def feeders(self, alone: Placement) -> frozenset[object]:
-        """The places of filters that don't pay by themselves and reduce what another one is read from."""
-        return frozenset(
-            self.places[number]
-            for number, refusal in alone.refused.items()
-            if refusal.reason == WAIT_DOES_NOT_PAY and self._served_by(number)
-        )
-
-    def that_serve(self, feeders: AbstractSet[object], alone: Placement, together: Placement) -> frozenset[object]:
-        """Those of the feeders by which some filter that pays by itself is worth more than it was without any of them."""
-        before, after = self._worth_by_place(alone), self._worth_by_place(together)
-        better = {place for place, worth_ms in after.items() if worth_ms > max(before.get(place, 0.0), 0.0)}
-        paying = self._paying(together, feeders)
-        return frozenset(place for place in feeders if paying.get(place, frozenset()) & better)
+    def that_serve(self, together: Placement) -> frozenset[object]:
+        """The feeders by which some filter is worth more than it was without any of them."""
+        more = self._more_ms(together)
+        return frozenset(place for place in self.serves if any(more.get(end, 0.0) > 0 for end in self._ends(place)))
 
     def worth_ms(self, placement: Placement) -> float:
         """What all placed filters are expected to gain beyond what makes each worth its wait."""
-        return sum(self._worth_by_place(placement).values())
+        return sum(map(_worth_ms, self._forecasts(placement).values()))
 
     def with_costs_moved(self, placement: Placement, feeders: AbstractSet[object]) -> Placement:
-        """The placement with the costs of feeders where the gain is: equal parts with each filter that pays by itself."""
-        forecasts = dict(placement.forecasts)
-        by_place = self._forecasts_by_place(placement)
-        more_ms: dict[object, float] = defaultdict(float)
-        for feeder, paying in self._paying(placement, feeders).items():
-            cost_ms = by_place[feeder].cost_ms or 0.0
-            more_ms[feeder] -= cost_ms
-            for place in paying:
-                more_ms[place] += cost_ms / len(paying)
+        """The placement with the costs of feeders that don't pay where the gain is: by how much more is gained there."""
+        forecasts, more = self._forecasts(placement), self._more_ms(placement)
+        moved_ms: dict[object, float] = defaultdict(float)
+        for feeder in feeders & forecasts.keys():
+            ends = {end: more[end] for end in self._ends(feeder) if more.get(end, 0.0) > 0}
+            if _worth_ms(forecasts[feeder]) <= 0 and ends:
+                cost_ms = forecasts[feeder].cost_ms or 0.0
+                moved_ms[feeder] -= cost_ms
+                for end, more_ms in ends.items():
+                    moved_ms[end] += cost_ms * more_ms / sum(ends.values())
+        changed = dict(placement.forecasts)
         for number, place in enumerate(self.places):
             at = self.proposals[number].join, self.proposals[number].scan
-            if place in more_ms and at in forecasts:
-                forecasts[at] = _with_more_cost(placement.forecasts[at], more_ms[place])
-        return replace(placement, forecasts=forecasts)
+            if place in moved_ms and at in changed:
+                changed[at] = _with_more_cost(placement.forecasts[at], moved_ms[place])
+        return replace(placement, forecasts=changed)
 
-    def _served_by(self, number: int) -> Sequence[int]:
-        """The other proposals whose build side this one would reduce."""
-        plan, feeder = self.estimates.plan, self.proposals[number]
-        return [
-            other
-            for other, proposal in enumerate(self.proposals)
-            if self.places[other] != self.places[number] and feeds(plan, feeder, proposal)
-        ]
+    def _more_ms(self, placement: Placement) -> dict[object, float]:
+        """By place, of what is worth anything there: how much more that is than without chains."""
+        before = self._forecasts(self.alone)
+        return {
+            place: worth_ms - (max(_worth_ms(before[place]), 0.0) if place in before else 0.0)
+            for place, forecast in self._forecasts(placement).items()
+            if (worth_ms := _worth_ms(forecast)) > 0
+        }
 
-    def _paying(self, placement: Placement, feeders: AbstractSet[object]) -> Mapping[object, frozenset[object]]:
-        """By feeder that is placed: the placed filters at the ends of its chains, which pay by themselves."""
-        placed = [number for number in range(len(self.proposals)) if number not in placement.refused]
-        ends: dict[object, frozenset[object]] = {}
-        for number in placed:
-            place = self.places[number]
-            if place in feeders:
-                ends[place] = ends.get(place, frozenset()) | self._ends_from(number, placement, feeders)
-        return {place: paying for place, paying in ends.items() if paying}
-
-    def _ends_from(self, number: int, placement: Placement, feeders: AbstractSet[object]) -> frozenset[object]:
-        found: set[object] = set()
-        seen, stack = {number}, [number]
+    def _ends(self, feeder: object) -> Iterator[object]:
+        """The filters that it serves, over however many other feeders."""
+        seen, stack = {feeder}, [feeder]
         while stack:
-            for other in self._served_by(stack.pop()):
-                if other in seen or other in placement.refused:
-                    continue
-                seen.add(other)
-                if self.places[other] in feeders:
-                    stack.append(other)
-                else:
-                    found.add(self.places[other])
-        return frozenset(found)
+            for place in self.serves.get(stack.pop(), frozenset()) - seen:
+                seen.add(place)
+                stack.append(place)
+                yield place
 
-    def _forecasts_by_place(self, placement: Placement) -> dict[object, Forecast]:
+    def _forecasts(self, placement: Placement) -> dict[object, Forecast]:
+        """Those of what is placed, by place."""
         return {
             self.places[number]: placement.forecasts[proposal.join, proposal.scan]
             for number, proposal in enumerate(self.proposals)
             if number not in placement.refused
         }
-
-    def _worth_by_place(self, placement: Placement) -> dict[object, float]:
-        return {place: _worth_ms(forecast) for place, forecast in self._forecasts_by_place(placement).items()}
 
 
 def _worth_ms(forecast: Forecast) -> float:

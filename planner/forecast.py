@@ -22,6 +22,7 @@ from planner.cost import (
 )
 from planner.estimates import Estimates, rows_of_scan
 from planner.nodes import BROADCAST, BROADCAST_EXCHANGE, Exchange, Filter, Join, QueryStage, Scan
+from planner.observed import Observed
 from planner.propose import Proposal
 from planner.reasons import BUILD_NOT_SMALLER, FILL_DOES_NOT_PAY, WAIT_DOES_NOT_PAY, Refusal
 from planner.settings import PlanSettings
@@ -58,10 +59,10 @@ class Forecast:
         return None if self.gain_ms is None or self.cost_ms is None else self.gain_ms - self.cost_ms
 
 
-def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, observed: float | None = None) -> Forecast:
+def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, observed: Observed | None = None) -> Forecast:
     """The forecast of one filter, beside what counts as a reduction of its scan already.
 
-    `observed` is the share of rows that it let through the last time, with the same literals, which says more than an estimate.
+    `observed`: what it let through the last time, with the same literals, which says more than an estimate.
     """
     plan, machine = estimates.plan, settings.machine
     scan = plan.nodes[proposal.scan]
@@ -74,7 +75,8 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
         asked = replace(work, wait_ms=machine.constants.round_trip_ms)
         return Forecast(asked, most_build_rows(scan), None if build is None else build.rows)
     distinct = _most_distinct(scan, proposal)
-    share = semi_join_share(build.kept, build.rows, rows, distinct) if observed is None else observed
+    estimated = semi_join_share(build.kept, build.rows, rows, distinct)
+    share = estimated if observed is None else observed.share_of(estimated)
     wait_ms = _wait_ms(estimates, settings, proposal, build.rows)
     work = replace(work, kept=share, wait_ms=wait_ms)
     in_packs = (1.0 - share) * LAYOUT_SHARE

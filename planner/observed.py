@@ -35,6 +35,18 @@ class Observation:
     kept: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A share of rows that a filter let through; `at_least`: it may be more without other filters that were there then."""
+
+    kept: float
+    at_least: bool = False
+
+    def share_of(self, estimated: float | None) -> float:
+        """What to expect, where nothing observed would let one expect `estimated`."""
+        return max(self.kept, estimated) if self.at_least and estimated is not None else self.kept
+
+
 # The past of a filter of exactly these traits, None where there is none.
 Recall: TypeAlias = Callable[[Traits], Observation | None]
 

@@ -11,6 +11,7 @@ from planner.estimates import LEAST_SHARE, Estimates, Reduction
 from planner.forecast import Forecast, forecast, refuse_fill, refuse_wait
 from planner.hints import settings_for
 from planner.nodes import Plan, Scan
+from planner.observed import Observed
 from planner.propose import Proposal, traits_of_proposal
 from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WAIT_DOES_NOT_PAY, WOULD_WAIT_IN_A_CIRCLE, Refusal
 from planner.settings import PlanSettings
@@ -58,7 +59,7 @@ class _Forecasts:
             self._numbers = open_numbers(plan)
         place = place_of(plan, self._numbers, proposal)
         if place not in self._by_place:
-            observed = self.observed_share(proposal)
+            observed = self.observed(proposal)
             self._by_place[place] = forecast(self.estimates, self.settings, proposal, observed)
         expected = self.by_join_and_scan[proposal.join, proposal.scan] = self._by_place[place]
         scan = plan.nodes[proposal.scan]
@@ -73,21 +74,22 @@ class _Forecasts:
         self.refused_feeders.append(proposal)
         return refusal
 
-    def observed_share(self, proposal: Proposal) -> float | None:
+    def observed(self, proposal: Proposal) -> Observed | None:
         """The share of rows that the filter let through the last time; other literals than its own say nothing of it.
 
-        Nor does it where a filter that could reduce its build side is refused, which may have been placed then.
+        Filters that could reduce its build side and are refused now may have been placed then: without them it is no less.
         """
         plan = self.estimates.plan
-        if self.settings.recall is None or any(feeds(plan, other, proposal) for other in self.refused_feeders):
+        observation = None if self.settings.recall is None else self.settings.recall(traits_of_proposal(plan, proposal))
+        if observation is None or observation.kept is None:
             return None
-        observation = self.settings.recall(traits_of_proposal(plan, proposal))
-        return None if observation is None else observation.kept
+        fed = any(feeds(plan, other, proposal.source) for other in self.refused_feeders)
+        return Observed(observation.kept, at_least=fed)
 
 
-def feeds(plan: Plan, feeder: Proposal, proposal: Proposal) -> bool:
-    """Whether a filter reduces what another one is read from; a join of the build side itself does that without a filter."""
-    return plan.is_below(feeder.scan, proposal.source) and not plan.is_below(feeder.join, proposal.source)
+def feeds(plan: Plan, feeder: Proposal, source: int) -> bool:
+    """Whether a filter reduces what a build side's `source` puts out; a join of the build side itself does so without any."""
+    return plan.is_below(feeder.scan, source) and not plan.is_below(feeder.join, source)
 
 
 def place_of(plan: Plan, numbers: Sequence[int], proposal: Proposal) -> object:
@@ -151,10 +153,9 @@ def _count_reduced(forecasts: _Forecasts, proposal: Proposal, reduced: set[tuple
     """
     if proposal.across or (proposal.join, proposal.scan) in reduced:
         return
-    kept = forecasts.observed_share(proposal)
-    size = forecasts.estimates.size_of(proposal.source)
-    if kept is None and size is not None:
-        kept = size.kept
+    observed, size = forecasts.observed(proposal), forecasts.estimates.size_of(proposal.source)
+    estimated = None if size is None else size.kept
+    kept = estimated if observed is None else observed.share_of(estimated)
     if kept is not None:
         reduced.add((proposal.join, proposal.scan))
         forecasts.estimates.reduce(Reduction(proposal.scan, proposal.join, max(kept, LEAST_SHARE)))

@@ -71,10 +71,16 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
 
 def _needs_no_wait_any_more(record: Mapping[str, Any]) -> frozenset[str]:
     """The placeholders without a gate of filters that an earlier plan of the query had with one."""
-    candidates = [candidate for decision in record.get("decisions") or () for candidate in decision.get("candidates") or ()]
-    planned = [candidate for candidate in candidates if candidate.get("placeholder")]
-    gated = {candidate.get("key_id") for candidate in planned if candidate.get("gate")}
-    return frozenset(str(each["placeholder"]) for each in planned if not each.get("gate") and each.get("key_id") in gated)
+    gated: set[str] = set()
+    found: set[str] = set()
+    for decision in record.get("decisions") or ():
+        for candidate in decision.get("candidates") or ():
+            name, placeholder = candidate.get("key_id"), candidate.get("placeholder")
+            if placeholder and name and candidate.get("gate"):
+                gated.add(name)
+            elif placeholder and name in gated:
+                found.add(str(placeholder))
+    return frozenset(found)
 
 
 def has_lost(entry: FilterReport) -> bool | None:

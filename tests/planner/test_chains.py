@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,9 +37,9 @@ def table(name: str, id: int, rows: int, conjuncts: Sequence[str] = ()) -> Raw:
     return where(scan(name, *columns, rows=rows, bytes=rows * 8, filters=asked), conjuncts=asked)
 
 
-def suppliers_of_a_nation(nation: Raw, rows: int = 1_500_000) -> Raw:
+def suppliers_of_a_nation(nation: Raw, rows: int = 1_500_000, join_type: str = "Inner") -> Raw:
     """lineitem ⋈ orders, shuffled; then supplier, then nation, both broadcast."""
-    ordered = merged(table("lineitem", 1, rows), table("orders", 11, rows // 4), [attr(1)], [attr(11)])
+    ordered = merged(table("lineitem", 1, rows), table("orders", 11, rows // 4), [attr(1)], [attr(11)], join_type=join_type)
     supplied = join(ordered, broadcast(table("supplier", 21, 10_000)), [attr(2)], [attr(21)])
     return join(supplied, broadcast(nation), [attr(22)], [attr(31)])
 
@@ -122,3 +123,31 @@ def test_what_is_there_already_is_not_waited_for() -> None:
 
     assert reasons_of(suppliers_with(broadcast(ONE_NATION))) == {NATION: "WAIT_DOES_NOT_PAY"}
     assert reasons_of(suppliers_with(stage(broadcast(ONE_NATION), rows=1, bytes=100))) == {NATION: "PLANNED"}
+
+
+def test_a_filter_that_is_served_may_be_one_that_could_serve_others() -> None:
+    # With an outer join it is orders that lineitem would reduce, which lineitem is too large for.
+    found = reasons_of(suppliers_of_a_nation(ONE_NATION, join_type="LeftOuter"))
+    assert found == {NATION: "PLANNED", SUPPLIER: "PLANNED"}
+
+
+def test_a_filter_that_gains_little_by_a_feeder_pays_little_of_it() -> None:
+    # Suppliers reduce partsupp as well, over the equality with lineitem.
+    supplied = merged(table("lineitem", 1, 1_500_000), table("partsupp", 11, 300_000), [attr(2)], [attr(11)])
+    of_suppliers = join(supplied, broadcast(table("supplier", 21, 10_000)), [attr(2)], [attr(21)])
+    answer = on_two_cores(join(of_suppliers, broadcast(ONE_NATION), [attr(22)], [attr(31)]))
+    gains = {each.probe: each.estimated_gain_ms for each in answer.candidates if each.placeholder is not None}
+    assert (gains["lineitem.l_1"] or 0) > 50
+    assert all(gain is None or gain >= 0 for gain in gains.values())
+
+
+def test_many_joins_on_one_key_are_planned_in_no_time() -> None:
+    root = table("fact", 1, 10_000_000)
+    for number in range(25):
+        dimension = table(f"dimension{number}", 100 + 10 * number, 10_000)
+        below = table(f"below{number}", 1_000 + 10 * number, 20, ["eq"])
+        root = join(root, broadcast(dimension), [attr(1)], [attr(100 + 10 * number)])
+        root = join(root, broadcast(below), [attr(101 + 10 * number)], [attr(1_000 + 10 * number)])
+    begin = time.process_time()
+    assert on_two_cores(root).placeholders
+    assert time.process_time() - begin < 1.0

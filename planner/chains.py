@@ -20,8 +20,8 @@ from planner.reasons import WAIT_DOES_NOT_PAY
 from planner.settings import PlanSettings
 from planner.stages import open_numbers
 
-# Looking for chains judges all proposals twice more, and once more for each feeder that is tried without. Neither is done where that
-# would be more than so many in all: without the first no chain is found, without the second no feeder is left out again.
+# Looking for chains judges all proposals twice more, and once more for each feeder that is tried without. Neither is done where
+# that would be more than so many in all: without the first no chain is found, without the second no feeder is left out again.
 MOST_JUDGED = 1_000
 
 

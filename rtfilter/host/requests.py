@@ -22,6 +22,7 @@ from rtfilter.host.machines import machine_of
 from rtfilter.host.past import plan_with_past
 from rtfilter.host.statics import indexes_of_scans, indexes_of_targets
 from rtfilter.host.table_facts import with_table_facts
+from rtfilter.host.tasks import answer_tasks
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, default_directory
@@ -61,6 +62,7 @@ class Requests:
             "footers": self._footers,
             "index_files": self._index_files,
             "fill": self._fill,
+            "tasks": self._tasks,
             "executed": self._executed,
         }
 
@@ -158,6 +160,9 @@ class Requests:
     def _executed(self, frame: Frame) -> tuple[Message, bytes]:
         self._accounts.add(frame.json["record"], options_of(frame))
         return {}, b""
+
+    def _tasks(self, frame: Frame) -> tuple[Message, bytes]:
+        return answer_tasks(frame), b""
 
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)

@@ -92,7 +92,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
 
 object FillFilters {
   /** A query that is cancelled while its keys are collected must end, not go on without a filter. */
-  private def isCancellation(e: Throwable): Boolean = e match {
+  def isCancellation(e: Throwable): Boolean = e match {
     case _: InterruptedException => true
     case spark: SparkException if spark.getCondition == "SPARK_JOB_CANCELLED" => true
     case other => other.getCause != null && (other.getCause ne other) && isCancellation(other.getCause)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, FileSourceScanExec, SparkPl
 import scala.util.Try
 
 /**
- * Third hook, for plans in which adaptive execution has no part because there is no exchange in them: what the query itself asks is
+ * Fourth hook, for plans in which adaptive execution has no part because there is no exchange in them: what the query itself asks is
  * known, so static filters are placed and filled at once. Where adaptive execution is off, plans are left as Spark made them.
  *
  * Checked on 4.3: columnar rules run once on such a plan, and on every stage of an adaptive one, whose scans have been seen before.

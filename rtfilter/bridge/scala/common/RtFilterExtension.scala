@@ -3,7 +3,7 @@ package org.apache.spark.sql.execution.rtfilter
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /**
- * What `spark.sql.extensions` names: adaptive execution's two hooks, one for plans without it, and hints on their way to the scans
+ * What `spark.sql.extensions` names: adaptive execution's hooks, one for plans without it, and hints on their way to the scans
  * (checked on 4.3).
  */
 class RtFilterExtension extends SparkSessionExtensionsProvider {
@@ -13,6 +13,7 @@ class RtFilterExtension extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => SpreadTableHints)
     extensions.injectQueryStagePrepRule(session => new PlaceFilters(session))
     extensions.injectQueryStageOptimizerRule(session => new FillFilters(session))
+    extensions.injectQueryStageOptimizerRule(session => new CutAgain(session))
     extensions.injectColumnar(session => new NarrowAtOnce(session))
   }
 }

@@ -1,0 +1,27 @@
+"""The answer to `tasks`: how shuffles that row filters made smaller are cut."""
+
+from __future__ import annotations
+
+from planner.tasks import CutAlike, ReadShuffle, cut_again
+from rtfilter.host.fills import Message
+from rtfilter.host.frames import Frame
+
+
+def answer_tasks(frame: Frame) -> Message:
+    """For each group of shuffles the ranges of reducers, null where Spark's own cut stays."""
+    cores = int((frame.json.get("spark") or {}).get("cores", 1))
+    cuts = (cut_again(_parse(group), cores) for group in frame.json["groups"])
+    return {"groups": [None if cut is None else {"ranges": cut} for cut in cuts]}
+
+
+def _parse(group: Message) -> CutAlike:
+    shuffles = tuple(ReadShuffle(item["bytes"], item["rows"], _dropped(item["filters"])) for item in group["shuffles"])
+    return CutAlike(shuffles, tuple(group["reducer_bytes"]), group["tasks"], group["advisory_bytes"])
+
+
+def _dropped(filters: list[Message]) -> int:
+    """Rows that row filters dropped, and those of packs that were not read, which are taken to be as large as the others."""
+    rows: int = sum(each["rows_dropped"] for each in filters if "rows_dropped" in each)
+    narrowed = [each for each in filters if each.get("packs_read")]
+    packs: int = sum(each["numOutputRows"] * (each["packs_total"] - each["packs_read"]) // each["packs_read"] for each in narrowed)
+    return rows + packs

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 # Tasks for each core at most. With more of them the end of the stage is hardly shared out better.
 ROUNDS = 4
-# A task gets at least this share of Spark's advisory size: reading and joining 4 MB takes longer than starting a task, and what follows
-# may take far longer (in TPC-DS Q95 at SF10, 8 s for 5 MB: each order's rows are joined with one another).
+# A task gets at least this share of Spark's advisory size: reading and joining 4 MB takes longer than starting a task, and what
+# follows may take far longer (in TPC-DS Q95 at SF10, 6 s for 5 MB: each order's rows are joined with one another).
 LEAST_SHARE = 1 / 16
 
 

@@ -1,8 +1,8 @@
-"""How many tasks read shuffles that row filters made smaller.
+"""How many tasks read shuffles that filters made smaller.
 
 Adaptive execution cuts the shuffles that a stage reads into partitions of an advisory size, so rows that a filter dropped take
 tasks away from the stage. Where little work is left that is right. What is left may be most of the query all the same (a join of
-each row with many others), and three long tasks on two cores leave one core idle for a third of the time.
+each row with many others), and three long tasks on two cores leave one core idle for half of the time.
 """
 
 from __future__ import annotations

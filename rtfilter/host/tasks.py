@@ -1,4 +1,4 @@
-"""The answer to `tasks`: how shuffles that row filters made smaller are cut."""
+"""The answer to `tasks`: how shuffles that filters made smaller are cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How shuffles are cut that row filters made smaller."""
+"""How shuffles are cut that filters made smaller."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def test_no_bytes_no_change() -> None:
     assert cut_again(CutAlike((ReadShuffle(0, 0, 5),), (0,) * 20, 1, ADVISORY), cores=8) is None
 
 
-def test_one_large_reducer_is_a_task_of_its_own() -> None:
+def test_where_one_reducer_is_nearly_all_sparks_cut_stays() -> None:
     sizes = (1 * MB, 1 * MB, 160 * MB, 1 * MB, 1 * MB, 1 * MB)
     uneven = CutAlike((kept(165, 1_000, 999_000),), sizes, 3, ADVISORY)
-    # Nothing is gained where one reducer is nearly all: parts are by bytes, and those beside it are as they were.
+    # It can't be parted, and those beside it are in no more tasks than they were.
     assert cut_again(uneven, cores=8) is None
 
 

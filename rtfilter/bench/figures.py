@@ -81,15 +81,25 @@ def reasons(filters: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         words = [f"{candidate.get('build')} → {candidate.get('probe')} {candidate.get('decision')}"]
         if candidate.get("decision") == "applied":
             words.append(f"{candidate.get('packs_kept')} of {candidate.get('packs_total')} packs kept")
-        words.append(str(candidate.get("detail") or candidate.get("reason") or ""))
-        line = ", ".join(word for word in words if word)
+        why = str(candidate.get("detail") or candidate.get("reason") or "")
+        line = ", ".join(words) + (f". {why}" if why else "")
         lines[line] = lines.get(line, 0) + 1
     yield from (f"{line} ({count} times)" if count > 1 else line for line, count in lines.items())
 
 
-def scan_share(by_mode: ByMode, mode: str) -> float | None:
-    """Rows that all scans of the query gave in that mode, as a share of what they gave off: the selectivity of its filters."""
-    off_rows, rows = by_mode[OFF].last.scan_rows, by_mode[mode].last.scan_rows
+def rows_let_through(measured: Measurement) -> int | None:
+    """Rows that the query's scans gave and its row filters let go on; None where scans were not counted."""
+    last = measured.last
+    if last.scan_rows is None:
+        return None
+    # A row filter stands on its scan, whose own count is of rows that the filter has not seen yet.
+    dropped = sum(int(candidate.get("rows_dropped") or 0) for candidate in last.filters if took_part(candidate))
+    return max(last.scan_rows - dropped, 0)
+
+
+def share_let_through(by_mode: ByMode, mode: str) -> float | None:
+    """Rows that rejected packs and row filters left, as a share of what the scans give off: the selectivity of its filters."""
+    off_rows, rows = by_mode[OFF].last.scan_rows if OFF in by_mode else None, rows_let_through(by_mode[mode])
     return rows / off_rows if off_rows and rows is not None else None
 
 

@@ -19,7 +19,8 @@ from rtfilter.bench.figures import (
     is_significant,
     packs_share,
     regressions,
-    scan_share,
+    rows_let_through,
+    share_let_through,
     spark_modes,
 )
 from rtfilter.bench.modes import DUCKDB, OFF, RTFILTER, judge_of
@@ -39,6 +40,7 @@ def render_report(result: Result) -> str:
     loader = PackageLoader("rtfilter.bench", ".")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["counted"] = _counted
+    environment.filters["let_through"] = rows_let_through
     modes = result.settings.modes
     return environment.get_template("report.html.j2").render(
         settings=result.settings,
@@ -72,7 +74,7 @@ def _charts(result: Result) -> list[tuple[str, Markup | None]]:
         ("Packs read by number of build keys", _keys_chart(by_query, _packs_over_keys, "packs read, %", log_y=False)),
         ("Speed-up against selectivity", selectivity_chart),
         ("Speed-up, query by query", None if selectivity_chart else _speedup_dots(result)),
-        ("Speed-up against what the filters let through", None if selectivity_chart else _scan_share_scatter(result)),
+        ("Speed-up against what the filters let through", None if selectivity_chart else _let_through_scatter(result)),
         ("Expected and measured gain", _gain_chart(result)),
         ("Packs read", _packs_chart(by_query)),
         ("Skew of the data", _skew_chart(result)),
@@ -134,14 +136,14 @@ def _speedup_dots(result: Result) -> Markup | None:
     return Markup(dots_by_query(rows, unit, "Speed-up over off of each query, sorted", ratios=True)) if rows else None
 
 
-def _scan_share_scatter(result: Result) -> Markup | None:
+def _let_through_scatter(result: Result) -> Markup | None:
     points = [
         Point(query_id, mode, max(share, 1e-4), speedup(by_mode, mode))
         for query_id, by_mode in comparable(result).items()
         for mode in spark_modes(by_mode)
-        if (share := scan_share(by_mode, mode)) is not None
+        if (share := share_let_through(by_mode, mode)) is not None
     ]
-    label = "rows out of the scans, share of what they give off"
+    label = "rows that packs and row filters let through, share of what scans give off"
     return (
         Markup(speedup_scatter(points, label, "Speed-up against the share of rows that the filters let through"))
         if points

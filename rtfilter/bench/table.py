@@ -6,6 +6,7 @@ from rich import box
 from rich.table import Table
 
 from rtfilter.bench.choice import choice_text, choices
+from rtfilter.bench.figures import share_let_through
 from rtfilter.bench.modes import DUCKDB, OFF
 from rtfilter.bench.predictions import agreement_text, filter_gains
 from rtfilter.bench.result import Result, speedup
@@ -20,7 +21,7 @@ def result_title(result: Result) -> str:
 
 
 def result_table(result: Result) -> Table:
-    """Median ms per mode, off/mode ratios, and the packs that were read where a mode counted them."""
+    """Median ms per mode, off/mode ratios, and where packs were counted those that were read and the rows that filters left."""
     settings = result.settings
     ratio_modes = [mode for mode in settings.modes if mode not in (OFF, DUCKDB)] if OFF in settings.modes else []
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -30,10 +31,12 @@ def result_table(result: Result) -> Table:
     for mode in ratio_modes:
         table.add_column(f"off /\n{mode}", justify="right", no_wrap=True)
     table.add_column("packs\nread", justify="right", no_wrap=True)
+    if ratio_modes:
+        table.add_column("rows let\nthrough", justify="right", no_wrap=True)
     for query_id, by_mode in result.by_query.items():
         cells = [_time(by_mode[mode]) if mode in by_mode else "[red]failed[/red]" for mode in settings.modes]
         ratios = [f"{speedup(by_mode, mode):.2f}" if {OFF, mode} <= set(by_mode) else "-" for mode in ratio_modes]
-        table.add_row(query_id, *cells, *ratios, packs_text(by_mode))
+        table.add_row(query_id, *cells, *ratios, packs_text(by_mode), *([rows_text(by_mode)] if ratio_modes else []))
     remarks = agreement_text(filter_gains(result.by_query)), choice_text(choices(result.by_query))
     table.caption = "\n".join(remark for remark in remarks if remark) or None
     for query_id in dict.fromkeys(failure.query_id for failure in result.failures if failure.query_id not in result.by_query):
@@ -44,6 +47,15 @@ def result_table(result: Result) -> Table:
 def _time(measured: Measurement) -> str:
     text = f"{measured.median_ms:,.0f} ±{measured.spread / 2:.0%}"
     return text if measured.agrees else f"[red]{text} DIFFERS[/red]"
+
+
+def rows_text(by_mode: dict[str, Measurement]) -> str:
+    """`1.5%`: of the rows that scans give off, those left by the filters of the mode that counted packs."""
+    for mode, measured in by_mode.items():
+        share = share_let_through(by_mode, mode) if measured.last.packs_total else None
+        if share is not None:
+            return f"{share:.1%}"
+    return "-"
 
 
 def packs_text(by_mode: dict[str, Measurement]) -> str:

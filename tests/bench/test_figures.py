@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rtfilter.bench.figures import by_speedup, expected_gain_ms, reasons, regressions, scan_share
+from rtfilter.bench.figures import by_speedup, expected_gain_ms, reasons, regressions, rows_let_through, share_let_through
 from rtfilter.bench.html import render_report
 from rtfilter.bench.modes import MODES
 from rtfilter.bench.result import Result, Settings
@@ -76,14 +76,25 @@ def test_queries_are_sorted_by_speed_up_and_losses_by_ratio() -> None:
 def test_a_loss_comes_with_what_its_filters_said_the_applied_ones_first() -> None:
     lines = list(reasons([SKIPPED, APPLIED, SKIPPED]))
     assert lines[0] == "item.i → sales.i applied, 4 of 100 packs kept"
-    assert lines[1:] == ["day.d → sales.d skipped, It rejects none of 100 packs. (2 times)"]
+    assert lines[1:] == ["day.d → sales.d skipped. It rejects none of 100 packs. (2 times)"]
     assert "no pair of join keys" in next(reasons([]))
 
 
 def test_selectivity_is_what_the_scans_give_beside_what_they_give_off() -> None:
     by_mode = result_of(TIMES).by_query["gain"]
-    assert scan_share(by_mode, "rtfilter") == 0.01
-    assert scan_share({"off": measured(Query("q", "", "", ()), "off", (1.0,)), "rtfilter": by_mode["rtfilter"]}, "rtfilter") is None
+    assert share_let_through(by_mode, "rtfilter") == 0.01
+    uncounted = measured(Query("q", "", "", ()), "off", (1.0,))
+    assert share_let_through({"off": uncounted, "rtfilter": by_mode["rtfilter"]}, "rtfilter") is None
+
+
+def test_rows_that_row_filters_dropped_were_not_let_through() -> None:
+    run = result_of(TIMES).by_query["gain"]["rtfilter"]
+    dropping, idle = {**APPLIED, "rows_dropped": 6}, {**APPLIED, "rows_dropped": 3, "ran": False}
+    tested = replace(run, last=replace(run.last, filters=[dropping, idle, {**SKIPPED, "rows_dropped": 4}]))
+    off = measured(Query("q", "", "", ()), "off", (1.0,), 1000)
+    assert rows_let_through(tested) == 4 and share_let_through({"off": off, "rtfilter": tested}, "rtfilter") == 0.004
+    assert rows_let_through(measured(Query("q", "", "", ()), "rtfilter", (1.0,))) is None
+    assert share_let_through({"rtfilter": tested}, "rtfilter") is None
 
 
 def test_the_expected_gain_is_that_of_the_applied_filters() -> None:

@@ -12,6 +12,7 @@ from rtfilter.bench.html import render_report
 from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
 from rtfilter.bench.run import Execution, run_query
 from rtfilter.bench.suite import Query
+from rtfilter.bench.table import result_table
 from rtfilter.errors import BenchError
 from tpcds.imci_micro import imci_queries
 
@@ -90,6 +91,13 @@ def test_a_different_result_is_counted_and_shown() -> None:
     assert result.to_dict()["summary"]["mismatches"] == 1
     page = render_report(result)
     assert "1 differ" in page and "(8,)" in page
+
+
+def test_the_printed_table_has_packs_read_and_rows_let_through() -> None:
+    packs, rows = result_table(finished()).columns[-2:]
+    assert set(packs.cells) == {"4.0% (4)"} and set(rows.cells) == {"4.0%"}
+    alone = result_table(finished(modes=("rtfilter",)))
+    assert [column.header for column in alone.columns] == ["query", "rtfilter\nms", "packs\nread"]
 
 
 def test_without_off_there_is_no_speed_up() -> None:

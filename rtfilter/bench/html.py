@@ -23,6 +23,7 @@ from rtfilter.bench.figures import (
     share_let_through,
     spark_modes,
 )
+from rtfilter.bench.losses import noise_text
 from rtfilter.bench.modes import DUCKDB, OFF, RTFILTER, judge_of
 from rtfilter.bench.point_charts import Curve, Dot, Point, curves, dots_by_query, gain_scatter, speedup_scatter
 from rtfilter.bench.predictions import agreement_text, filter_gains
@@ -62,6 +63,7 @@ def render_report(result: Result) -> str:
         rtfilter=RTFILTER,
         agreement=agreement_text(filter_gains(result.by_query)),
         choice=choice_text(choices(result.by_query)),
+        noise=noise_text(result.by_query),
     )
 
 

@@ -8,12 +8,15 @@ from rtfilter.errors import BenchError, did_you_mean
 
 OFF, SPARK, RTFILTER, RTFILTER_ROWS, DUCKDB = "off", "spark", "rtfilter", "rtfilter-rows", "duckdb"
 RTFILTER_FIRST, RTFILTER_ALWAYS, RTFILTER_NEVER = "rtfilter-first", "rtfilter-always", "rtfilter-never"
+OFF_AGAIN = "off-again"
 
 _BLOOM = "spark.sql.optimizer.runtime.bloomFilter."
 _PARTITIONS = "spark.sql.optimizer.dynamicPartitionPruning."
 
 SPARK_CONF_BY_MODE: Mapping[str, Mapping[str, str]] = {
     OFF: {"rtfilter.enabled": "false"},
+    # The same once more: what differs between the two is the clock's.
+    OFF_AGAIN: {"rtfilter.enabled": "false"},
     # Spark's own runtime filters with nothing held back by estimates: no probe is too small, no build too large, and
     # partition pruning pays for a subquery of its own where no broadcast can be reused.
     SPARK: {

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rtfilter.bench.choice import choice_summary, choices
+from rtfilter.bench.losses import noise_summary
 from rtfilter.bench.machine import MachineData
 from rtfilter.bench.modes import OFF, judge_of
 from rtfilter.bench.predictions import filter_gains, rank_correlation
@@ -114,8 +115,9 @@ def _summary(result: Result) -> dict[str, Any]:
 
     `sign_test` has the p-value of each query against off, `faster` and `slower` how many of them are one or the other at the
     level of `SIGNIFICANT`; `predictions` how well the planner's order of the applied filters agrees with what they
-    gained; `choice`, where the modes are there, which queries cost=auto did worse in than always or never. Only queries that
-    every mode finished count, so that totals are of the same queries.
+    gained; `choice`, where the modes are there, which queries cost=auto did worse in than always or never; `noise`, where off
+    ran twice, which ones look slower or faster than off. Only queries that every mode finished count, so that totals are of
+    the same queries.
     """
     modes = result.settings.modes
     complete = {query_id: by_mode for query_id, by_mode in result.by_query.items() if set(by_mode) == set(modes)}
@@ -123,7 +125,7 @@ def _summary(result: Result) -> dict[str, Any]:
     correlation = rank_correlation(gains)
     totals = {mode: sum(by_mode[mode].median_ms for by_mode in complete.values()) for mode in modes}
     others = [mode for mode in modes if mode != OFF] if OFF in modes and complete else []
-    chosen = choices(complete)
+    chosen, noise = choices(complete), noise_summary(complete)
     p_values = {mode: {q: sign_test(m[OFF].ms, m[mode].ms) for q, m in complete.items()} for mode in others}
     return {
         "total_ms": {mode: round(total, 3) for mode, total in totals.items()},
@@ -131,6 +133,7 @@ def _summary(result: Result) -> dict[str, Any]:
         "worst": {mode: _worst(complete, mode) for mode in others},
         "predictions": {"filters": len(gains), "rank_correlation": None if correlation is None else round(correlation, 3)},
         **({"choice": choice_summary(chosen)} if chosen else {}),
+        **({"noise": noise} if noise else {}),
         "mismatches": len(result.mismatches),
         "failures": len(result.failures),
         "sign_test": {mode: {q: round(p, 4) for q, p in by_query.items()} for mode, by_query in p_values.items()},

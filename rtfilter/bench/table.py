@@ -7,6 +7,7 @@ from rich.table import Table
 
 from rtfilter.bench.choice import choice_text, choices
 from rtfilter.bench.figures import share_let_through
+from rtfilter.bench.losses import noise_text
 from rtfilter.bench.modes import DUCKDB, OFF
 from rtfilter.bench.predictions import agreement_text, filter_gains
 from rtfilter.bench.result import Result, speedup
@@ -22,7 +23,7 @@ def result_title(result: Result) -> str:
 
 def result_table(result: Result) -> Table:
     """Median ms per mode, off/mode ratios, and where packs were counted those that were read and the rows that filters left."""
-    settings = result.settings
+    settings, by_query = result.settings, result.by_query
     ratio_modes = [mode for mode in settings.modes if mode not in (OFF, DUCKDB)] if OFF in settings.modes else []
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("query", no_wrap=True)
@@ -33,13 +34,13 @@ def result_table(result: Result) -> Table:
     table.add_column("packs\nread", justify="right", no_wrap=True)
     if ratio_modes:
         table.add_column("rows let\nthrough", justify="right", no_wrap=True)
-    for query_id, by_mode in result.by_query.items():
+    for query_id, by_mode in by_query.items():
         cells = [_time(by_mode[mode]) if mode in by_mode else "[red]failed[/red]" for mode in settings.modes]
         ratios = [f"{speedup(by_mode, mode):.2f}" if {OFF, mode} <= set(by_mode) else "-" for mode in ratio_modes]
         table.add_row(query_id, *cells, *ratios, packs_text(by_mode), *([rows_text(by_mode)] if ratio_modes else []))
-    remarks = agreement_text(filter_gains(result.by_query)), choice_text(choices(result.by_query))
+    remarks = agreement_text(filter_gains(by_query)), choice_text(choices(by_query)), noise_text(by_query)
     table.caption = "\n".join(remark for remark in remarks if remark) or None
-    for query_id in dict.fromkeys(failure.query_id for failure in result.failures if failure.query_id not in result.by_query):
+    for query_id in dict.fromkeys(failure.query_id for failure in result.failures if failure.query_id not in by_query):
         table.add_row(query_id, *("[red]failed[/red]" for _ in settings.modes))
     return table
 

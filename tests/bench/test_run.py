@@ -101,6 +101,7 @@ def test_unknown_modes_are_refused_with_the_nearest_name() -> None:
 def test_every_spark_mode_says_whether_the_layer_is_on() -> None:
     assert {mode: conf["rtfilter.enabled"] for mode, conf in SPARK_CONF_BY_MODE.items()} == {
         "off": "false",
+        "off-again": "false",
         "spark": "false",
         "rtfilter": "true",
         "rtfilter-first": "true",

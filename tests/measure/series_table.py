@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rtfilter.bench.losses import is_lost
+
 COLUMNS = ("data", "runs", "off", "rtfilter", "in all", "DuckDB", "over 1.05", "lost", "most gained", "lost, ratios", "rank")
 NAMED = 5
-LOST, GAINED, SHORT_MS, SHORT_LOSS_MS = 0.95, 1.05, 1_000, 30
+GAINED = 1.05
 
 
 def row_of(result: dict[str, Any]) -> str:
@@ -38,10 +40,6 @@ def row_of(result: dict[str, Any]) -> str:
         "" if rank is None else f"{rank:.2f}, {summary['predictions']['filters']} filters",
     )
     return " | ".join(("", *cells, "")).strip()
-
-
-def is_lost(off_ms: float, on_ms: float) -> bool:
-    return on_ms - off_ms > SHORT_LOSS_MS if off_ms < SHORT_MS else off_ms / on_ms < LOST
 
 
 def disagreements(summary: dict[str, Any]) -> str:

@@ -24,8 +24,9 @@ KEYS_MISSING, MOST_MISSING = 0.05, 0.5
 LAYOUT_SHARE = 0.1
 # A stage that others wait for leaves this share of its time idle on some core: its last tasks do not end together.
 IDLE_SHARE = 0.15
-# A wait must be expected to bring in this many times what it costs by the sizes, which are guesses, and what any wait takes once.
-WAIT_MARGIN = 2.0
+# A wait must be expected to bring in this many times what it costs by the sizes, which are guesses, and so many times what any wait
+# takes, which is no guess, but no more certain than the other times of a machine either.
+WAIT_MARGIN, GATE_MARGIN = 2.0, 1.5
 # Testing a row must be expected to save this many times what the test takes: which rows lack a partner is a guess, the test is not.
 ROW_TEST_MARGIN = 1.5
 # What may be lost on a fill that only might pay: less than what a user can see.
@@ -223,7 +224,7 @@ def idle_ms(machine: Machine, build_core_ns: float) -> float:
 
 def least_gain_ms(cost_ms: float, gate_ms: float) -> float:
     """What a wait must be expected to save that costs `cost_ms`, `gate_ms` of them whatever the sizes are."""
-    return WAIT_MARGIN * (cost_ms - gate_ms) + gate_ms
+    return WAIT_MARGIN * (cost_ms - gate_ms) + GATE_MARGIN * gate_ms
 
 
 def ship_ms(machine: Machine, kind: str, keys: float, span: int | None = None) -> float:

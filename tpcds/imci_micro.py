@@ -1,6 +1,7 @@
 """Suite `imci-micro`: item x inventory at chosen selectivities, after the micro-benchmark of the IMCI dynamic pruning paper.
 
-About 6,000 packs at every scale, so that what share of the packs survives can be compared between scales.
+About 6,000 packs at every scale, so that what share of the packs survives can be compared between scales. From scale factor 100 on
+the two tables are made by `tpcds/inventory.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from rtfilter.bench.cache import Dataset, Manifest
 from rtfilter.bench.duckgen import connection
 from rtfilter.bench.packs import PackPlan, plan_packs, write_packs
 from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
+from tpcds import inventory
 from tpcds.data import tpcds_tables
 
 SELECTIVITIES = ("1.0", "0.9", "0.8", "0.5", "0.1", "0.01", "0.001")
@@ -42,7 +44,7 @@ def imci_tables(request: DataRequest) -> Dataset:
     """`item/` (one file, dsdgen's order) and `inventory/` (16 files, each a contiguous share of the ordered rows)."""
 
     def build(directory: Path) -> Manifest:
-        source = tpcds_tables(request.cache, request.sf, ("item", "inventory"), request.say)
+        source = _source(request)
         (directory / "item").mkdir()
         shutil.copyfile(source.path / "item.parquet", directory / "item" / "part-00000.parquet")
         rows = pq.ParquetFile(source.path / "inventory.parquet").metadata.num_rows
@@ -58,11 +60,17 @@ def imci_tables(request: DataRequest) -> Dataset:
             "packs": plan.packs,
             "files": len(plan.packs_per_file),
             "max_item_sk": pc.max(item_keys).as_py(),
-            "duckdb": source.manifest["duckdb"],
+            "generator": source.manifest["generator"],
         }
 
     cut = f"-{request.pack_rows or 'auto'}x{request.files or FILES}" if request.pack_rows or request.files else ""
     return request.cache.dataset(f"imci-micro-sf{request.sf:g}-{request.layout}{cut}", build)
+
+
+def _source(request: DataRequest) -> Dataset:
+    if request.sf in inventory.SHAPES:
+        return inventory.large_inventory(request.cache, request.sf, request.say)
+    return tpcds_tables(request.cache, request.sf, ("item", "inventory"), request.say)
 
 
 def _write_inventory(source: Path, layout: str, plan: PackPlan, directory: Path) -> None:

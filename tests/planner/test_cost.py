@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.cost import (
-    GATE_MARGIN,
     DEFAULTS,
+    GATE_MARGIN,
     IDLE_SHARE,
     KEYS_MISSING,
     MOST_MISSING,

@@ -101,4 +101,5 @@ def weeks(shape: Shape) -> Iterator[pa.Table]:
 def _stocked(shape: Shape, week: int) -> npt.NDArray[np.int64]:
     """The keys of items that are in stock in a week, ascending: one revision of each."""
     of_six = [place + 1 for place, (first, end) in enumerate(REVISIONS) if first <= week < end]
-    return (np.arange(0, shape.items, 6)[:, np.newaxis] + np.array(of_six)).reshape(-1)
+    stocked: npt.NDArray[np.int64] = np.arange(0, shape.items, 6)[:, np.newaxis] + np.array(of_six)
+    return stocked.reshape(-1)

@@ -107,18 +107,23 @@ class FilterReport:
 
 @dataclass(frozen=True)
 class ScanReport:
-    """One scan that was narrowed, by Spark's own metrics; None where Spark had none."""
+    """One scan that was narrowed, by Spark's own metrics; None where Spark had none.
+
+    `rows_skipped`: rows of kept packs in batches that the reader left out, as none of them had a partner.
+    """
 
     table: str
     packs_total: int | None
     packs_read: int | None
     files_dropped: int | None
+    rows_skipped: int | None
     output_rows: int | None
 
     def sentence(self) -> str:
         packs = share_text(self.packs_read, self.packs_total) or "?"
         dropped, rows = number_text(self.files_dropped) or "?", number_text(self.output_rows) or "?"
-        return f"scan of {self.table}: {packs} packs read, {dropped} files not opened, {rows} rows out"
+        skipped = f", {self.rows_skipped:,} rows left out in batches" if self.rows_skipped else ""
+        return f"scan of {self.table}: {packs} packs read, {dropped} files not opened{skipped}, {rows} rows out"
 
 
 @dataclass(frozen=True)
@@ -288,5 +293,5 @@ def _entry(name: str, known: Json) -> FilterReport:
 
 
 def _scan_report(scan: Json) -> ScanReport:
-    counts = [scan.get(key) for key in ("packs_total", "packs_read", "files_dropped", "numOutputRows")]
+    counts = [scan.get(key) for key in ("packs_total", "packs_read", "files_dropped", "rows_skipped", "numOutputRows")]
     return ScanReport(str(scan.get("table") or "?"), *counts)

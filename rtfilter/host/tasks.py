@@ -20,8 +20,16 @@ def _parse(group: Message) -> CutAlike:
 
 
 def _dropped(filters: list[Message]) -> int:
-    """Rows that row filters dropped, and those of packs that were not read, which are taken to be as large as the others."""
+    """Rows that filters dropped one by one, in batches and with packs; packs are taken to be as large as those that were read."""
     rows: int = sum(each["rows_dropped"] for each in filters if "rows_dropped" in each)
-    narrowed = [each for each in filters if each.get("packs_read")]
-    packs: int = sum(each["numOutputRows"] * (each["packs_total"] - each["packs_read"]) // each["packs_read"] for each in narrowed)
-    return rows + packs
+    return rows + sum(map(_dropped_by_scan, filters))
+
+
+def _dropped_by_scan(scan: Message) -> int:
+    packs: int = scan.get("packs_read") or 0
+    if not packs:
+        return 0
+    skipped: int = scan.get("rows_skipped") or 0
+    read: int = scan["numOutputRows"] + skipped
+    unread: int = scan["packs_total"] - packs
+    return skipped + read * unread // packs

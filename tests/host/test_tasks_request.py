@@ -21,7 +21,10 @@ def answered(filters: list[dict[str, Any]], rows: int | None = 100) -> Any:
     return answer_tasks(Frame({"spark": {"cores": 2}, "groups": [group]}, b""))["groups"]
 
 
-@pytest.mark.parametrize("filters", [[ROWS], [SCAN], [ROWS, SCAN]])
+IN_BATCHES = {"numOutputRows": 100, "rows_skipped": 900, "packs_total": 1, "packs_read": 1}
+
+
+@pytest.mark.parametrize("filters", [[ROWS], [SCAN], [ROWS, SCAN], [IN_BATCHES]])
 def test_dropped_rows_and_packs_that_were_not_read_count(filters: list[dict[str, Any]]) -> None:
     (answer,) = answered(filters)
     assert len(answer["ranges"]) == 8 and answer["ranges"][0][0] == 0 and answer["ranges"][-1][1] == 20

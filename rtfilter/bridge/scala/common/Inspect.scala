@@ -19,7 +19,8 @@ final case class ScanMetrics(table: String, narrowed: Boolean, placeholders: Seq
 }
 
 object ScanMetrics {
-  private val names = Map("packsTotal" -> "packs_total", "packsRead" -> "packs_read", "filesDropped" -> "files_dropped", "fillTime" -> "fill_ms")
+  private val names = Map("packsTotal" -> "packs_total", "packsRead" -> "packs_read", "rowsSkipped" -> "rows_skipped", "filesDropped" -> "files_dropped",
+    "fillTime" -> "fill_ms")
 
   def apply(scan: FileSourceScanExec): ScanMetrics =
     ScanMetrics(Snapshot.tableName(scan), scan.isInstanceOf[NarrowedScan], RuntimeFilter.in(scan).map(_.id), scan.metrics)

@@ -8,8 +8,11 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT32, INT64}
 import org.apache.spark.sql.types.{DataType, DateType, IntegralType}
 import scala.jdk.CollectionConverters._
 
-/** A filled filter on a column of the scan, as the Parquet reader gets it: `values` tests a value, `near` a stretch of values. */
-final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, near: KeyRanges, testDictionaries: Boolean) {
+/**
+ * A filled filter on a column of the scan, as the Parquet reader gets it: `values` tests a value, `near` a stretch of values. Batches are tested where
+ * rows are not.
+ */
+final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, near: KeyRanges, testDictionaries: Boolean, testBatches: Boolean) {
   def isDate: Boolean = kind == DateType
 
   /** The predicate for one file, or None where the file's column is not surely the same kind of number. */

@@ -35,7 +35,7 @@ class NarrowedScan(
 object NarrowedScan {
   def apply(scan: FileSourceScanExec, selection: PackSelection, predicates: Seq[KeyPredicate], filters: Seq[RuntimeFilter],
       metrics: PackMetrics): NarrowedScan = {
-    val format = new PackFormat(selection, predicates, metrics.packsRead)
+    val format = new PackFormat(selection, predicates, metrics.packsRead, metrics.rowsSkipped)
     val location = PrunedFileIndex(scan.relation.location, selection)
     val relation = scan.relation.copy(location = location, fileFormat = format)(scan.relation.sparkSession)
     val narrowed = new NarrowedScan(relation, scan.stream, scan.output, scan.requiredSchema, scan.partitionFilters,

@@ -38,7 +38,7 @@ import scala.jdk.CollectionConverters._
  * Files that the selection does not know go to Spark's own reader. For the others the same parts of Spark are put together as its
  * own reader does it on 4.3 (docs/decisions/0001-own-reader-closure.md says why that can't be had by settings alone).
  */
-class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate], packsRead: SQLMetric) extends ParquetFileFormat {
+class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate], packsRead: SQLMetric, rowsSkipped: SQLMetric) extends ParquetFileFormat {
   /** ParquetFileFormat says that any two Parquet formats are equal; stage reuse must not believe that. */
   override def equals(other: Any): Boolean = other match {
     case that: PackFormat => selection == that.selection && predicates == that.predicates
@@ -55,13 +55,13 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(conf, options, partitionSchema, requiredSchema))
     val sharedConf = session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf))
     val sharedPacks = session.sparkContext.broadcast(NarrowedPacks(selection, predicates))
-    val counter = packsRead
+    val (counter, skipped) = (packsRead, rowsSkipped)
     file => sharedPacks.value.selection.files.get(file.toPath.toString).filter(_.modifiedMs == file.modificationTime) match {
       case None => whole(file)
       case Some(packs) =>
         val ordinals = packs.keptIn(file.start, file.start + file.length, sharedPacks.value.selection.stretch)
         if (ordinals.isEmpty) Iterator.empty
-        else new PackFile(file, packs, ordinals, sharedPacks.value.predicates, read, sharedConf.value.value, counter).rows(whole)
+        else new PackFile(file, packs, ordinals, sharedPacks.value.predicates, read, sharedConf.value.value, counter, skipped).rows(whole)
     }
   }
 }
@@ -93,7 +93,7 @@ object ParquetSettings {
 
 /** One split of one file, of which the row groups with these ordinals are read. */
 final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[Int], predicates: Seq[KeyPredicate], read: ReadSettings,
-    conf: Configuration, packsRead: SQLMetric) {
+    conf: Configuration, packsRead: SQLMetric, rowsSkipped: SQLMetric) {
   private val settings = read.parquet
   private val bytes = packs.bytes
   private val starts = ordinals.map(packs.starts(_))
@@ -179,7 +179,8 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
 
   private def vectorized(input: HadoopInputFile, stream: SeekableInputStream, narrowed: ParquetMetadata): Iterator[InternalRow] = {
     val (datetime, int96) = rebase(narrowed)
-    val reader = new PackReader(convertZone(narrowed), datetime, int96, settings.offHeap && TaskContext.get() != null, settings.batchRows)
+    val reader = new PackReader(convertZone(narrowed), datetime, int96, settings.offHeap && TaskContext.get() != null, settings.batchRows,
+      BatchTest.of(predicates, read.requiredSchema, rowsSkipped))
     val rows = new RecordReaderIterator(reader)
     try {
       reader.initialize(split, attempt(), Some(input), Some(stream), Some(narrowed))
@@ -229,11 +230,20 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
 /**
  * Spark's vectorised reader over a ParquetFileReader of our own. Its options come from a Hadoop configuration, where a filter travels
  * as a serialised object that parquet-java can't load from a jar of `spark.jars`; so the file reader inside is exchanged instead.
- * Checked on 4.3 (the private class ParquetRowGroupReaderImpl with its one field `reader`).
+ * Checked on 4.3 (the private class ParquetRowGroupReaderImpl with its one field `reader`; `nextKeyValue` goes through `nextBatch`, which fills
+ * the batch that `resultBatch` hands out, columns in the order of the schema that was asked for).
  */
-final class PackReader(zone: Option[ZoneId], datetime: RebaseDateTime.RebaseSpec, int96: RebaseDateTime.RebaseSpec, offHeap: Boolean, batchRows: Int)
+final class PackReader(zone: Option[ZoneId], datetime: RebaseDateTime.RebaseSpec, int96: RebaseDateTime.RebaseSpec, offHeap: Boolean, batchRows: Int,
+    test: Option[BatchTest])
   extends VectorizedParquetRecordReader(zone.orNull, datetime.mode.toString, datetime.timeZone, int96.mode.toString, int96.timeZone,
     offHeap, batchRows) {
+
+  /** Leaves batches out in which no row has a partner. */
+  override def nextBatch(): Boolean = {
+    var more = super.nextBatch()
+    while (more && test.exists(!_.mightMatch(resultBatch()))) more = super.nextBatch()
+    more
+  }
 
   /** Reads through `replacement` from now on; returns the number of row groups that it will read. */
   def readThrough(replacement: ParquetFileReader): Int = {

@@ -74,12 +74,11 @@ class Looking:
         self._gateway, self._jvm = gateway, gateway.jvm
         spark = self._jvm.org.apache.spark
         self.skipped = spark.sql.execution.metric.SQLMetrics.createMetric(session.sparkContext._jsc.sc(), "skipped")
-        columns, keys = gateway.new_array(self._jvm.int, 1), gateway.new_array(self._jvm.long, 1)
+        bridge, keys = spark.sql.execution.rtfilter, gateway.new_array(self._jvm.long, 1)
         keys[0] = 5
-        bridge = spark.sql.execution.rtfilter
-        kinds, tests = gateway.new_array(spark.sql.types.DataType, 1), gateway.new_array(bridge.KeyTest, 1)
-        kinds[0], tests[0] = spark.sql.types.DataTypes.LongType, bridge.KeyTable(keys)
-        self._test = bridge.BatchTest(columns, kinds, tests, self.skipped)
+        tests = gateway.new_array(bridge.ColumnTest, 1)
+        tests[0] = bridge.ColumnTest(0, spark.sql.types.DataTypes.LongType, bridge.KeyTable(keys), 5, 5)
+        self._test = bridge.BatchTest(tests, self.skipped)
 
     def keeps(self, key_at: int | None) -> bool:
         """A batch with the key in that row, or without it."""

@@ -6,49 +6,63 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 /**
  * Whether some row of a batch may have a partner: batches without one go no further than the reader. A batch is looked at up to its first such
- * row, so that filters which pass much cost next to nothing. A task whose batches are kept for all the rows looked at stops looking.
- *
- * `columns`, `kinds` and `tests` are parallel: places in the batch, Spark's types (those of KeyPredicate) and the keys.
+ * row, so that filters which pass much cost next to nothing. A task whose batches are kept for nearly all the rows looked at stops looking.
  */
-final class BatchTest(columns: Array[Int], kinds: Array[DataType], tests: Array[KeyTest], rowsSkipped: SQLMetric) {
-  private val vectors = new Array[ColumnVector](columns.length)
+final class BatchTest(columns: Array[ColumnTest], rowsSkipped: SQLMetric) {
   private var looked = 0L
   private var skipped = 0L
   private var active = true
 
   def mightMatch(batch: ColumnarBatch): Boolean = !active || {
-    columns.indices.foreach(i => vectors(i) = batch.column(columns(i)))
     val rows = batch.numRows
-    var row = 0
-    while (row < rows && !passes(row)) row += 1
+    val row = first(batch, rows)
     looked += math.min(row + 1, rows)
     if (row == rows) { skipped += rows; rowsSkipped.add(rows.toLong) }
-    // Of a row that is looked at for nothing, the join's own look-up takes half a dozen times as much: skipping a sixth pays for all.
-    if (looked >= BatchTest.First) active = skipped * 6 >= looked
+    // What follows takes several times as much for a row as looking at it does.
+    if (looked >= BatchTest.First) active = skipped * BatchTest.Worth >= looked
     row < rows
   }
 
-  private def passes(row: Int): Boolean = {
-    var i = 0
-    while (i < tests.length && !vectors(i).isNullAt(row) && tests(i).contains(value(vectors(i), kinds(i), row))) i += 1
-    i == tests.length
-  }
-
-  private def value(vector: ColumnVector, kind: DataType, row: Int): Long = kind match {
-    case LongType => vector.getLong(row)
-    case IntegerType | DateType => vector.getInt(row)
-    case ShortType => vector.getShort(row)
-    case ByteType => vector.getByte(row)
+  /** The first row that passes all tests, `rows` if none does. */
+  private def first(batch: ColumnarBatch, rows: Int): Int = {
+    var row = 0
+    var at = 0
+    while (at < columns.length && row < rows) {
+      val found = columns(at).first(batch.column(columns(at).place), row, rows)
+      // A later row has to pass the tests before, too.
+      if (found == row || at == 0) at += 1 else at = 0
+      row = found
+    }
+    row
   }
 }
 
 object BatchTest {
   private final val First = 32768L
+  private final val Worth = 6
 
   /** None where no predicate is on a column of the batch. */
   def of(predicates: Seq[KeyPredicate], schema: StructType, rowsSkipped: SQLMetric): Option[BatchTest] = {
-    val tested = predicates.filter(p => p.testBatches && schema.fieldNames.contains(p.column))
-    if (tested.isEmpty) None
-    else Some(new BatchTest(tested.map(p => schema.fieldIndex(p.column)).toArray, tested.map(_.kind).toArray, tested.map(_.values).toArray, rowsSkipped))
+    val tests = predicates.filter(p => p.testBatches && schema.fieldNames.contains(p.column)).map(p =>
+      new ColumnTest(schema.fieldIndex(p.column), p.kind, p.values, p.near.lows.headOption.getOrElse(0L), p.near.highs.lastOption.getOrElse(-1L)))
+    if (tests.isEmpty) None else Some(new BatchTest(tests.toArray, rowsSkipped))
+  }
+}
+
+/** The keys for the column at `place` of a batch, all of them from `low` to `high`; `kind` is one of the types of KeyPredicate. */
+final class ColumnTest(val place: Int, kind: DataType, keys: KeyTest, low: Long, high: Long) {
+  private def passes(value: Long): Boolean = value >= low && value <= high && keys.contains(value)
+
+  /** The first row from `from` on whose value is a key, `rows` if there is none. A loop for each type: it runs over every value. */
+  def first(vector: ColumnVector, from: Int, rows: Int): Int = {
+    val nulls = vector.hasNull
+    var row = from
+    kind match {
+      case LongType => while (row < rows && (nulls && vector.isNullAt(row) || !passes(vector.getLong(row)))) row += 1
+      case IntegerType | DateType => while (row < rows && (nulls && vector.isNullAt(row) || !passes(vector.getInt(row)))) row += 1
+      case ShortType => while (row < rows && (nulls && vector.isNullAt(row) || !passes(vector.getShort(row)))) row += 1
+      case ByteType => while (row < rows && (nulls && vector.isNullAt(row) || !passes(vector.getByte(row)))) row += 1
+    }
+    row
   }
 }

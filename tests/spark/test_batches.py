@@ -39,10 +39,10 @@ def test_only_batches_with_a_partner_go_on(check: OnOffDuckDB, probe: str, build
     assert skipped_of(checked) >= 2 * (PACK_ROWS - 3 * BATCH_ROWS)
 
 
-@pytest.mark.parametrize("whole_stage", ["true", "false"])
+@pytest.mark.parametrize("value", ["true", "false"])
 @pytest.mark.parametrize("conf", ["spark.sql.codegen.wholeStage", "spark.sql.columnVector.offheap.enabled"])
-def test_under_settings_of_the_reader(check: OnOffDuckDB, spark: SparkSession, conf: str, whole_stage: str) -> None:
-    spark.conf.set(conf, whole_stage)
+def test_under_settings_of_the_reader(check: OnOffDuckDB, spark: SparkSession, conf: str, value: str) -> None:
+    spark.conf.set(conf, value)
     checked = check("select v, s, name from fact join dim on k = id where name in ('n3', 'n1700')", rejects=True)
     assert len(checked.rows) == 20 and skipped_of(checked) == 2 * (PACK_ROWS - BATCH_ROWS)
 

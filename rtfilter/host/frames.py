@@ -68,7 +68,7 @@ def read_frame(stream: BinaryIO) -> Frame | None:
     body = _read_exactly(stream, body_bytes)
     try:
         message = json.loads(text or b"")
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise ProtocolError(f"a frame's JSON can't be read: {e}") from e
     if not isinstance(message, dict):
         raise ProtocolError(f"a frame's JSON is no object but {type(message).__name__}")
@@ -82,7 +82,8 @@ def frame_bytes(message: dict[str, Any], body: bytes | Sequence[bytes] = b"") ->
         TypeError, ValueError: the message is no JSON.
     """
     parts = [body] if isinstance(body, bytes) else list(body)
-    text = json.dumps(message, separators=(",", ":")).encode()
+    # The bridge takes NaN for the end of the host.
+    text = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
     return [_HEADER.pack(len(text), sum(map(len, parts))) + text, *parts]
 
 

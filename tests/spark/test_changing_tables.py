@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -59,6 +60,26 @@ def test_a_file_replaced_after_it_was_listed_is_read_whole(spark: SparkSession, 
     spark.conf.set("rtfilter.enabled", True)
     (row,) = spark.sql(SQL).collect()
     assert row[0] == 10_010
+
+
+def test_a_file_replaced_after_its_packs_were_chosen_is_not_lost_where_files_keep_their_length(
+    spark: SparkSession, growing: Path
+) -> None:
+    """A query for `_metadata`: the first split of the file has no kept pack, and the one that has finds another file."""
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "32768")
+    spark.conf.set("spark.sql.files.openCostInBytes", "1024")
+    spark.conf.set("rtfilter.enabled", True)
+    spark.read.parquet(str(growing)).select("v", "k", "_metadata.file_name").createOrReplaceTempView("named")
+    frame = spark.sql("select v, file_name from named join dim on k = id where name = 'n3900'")
+    assert sorted(row.v for row in frame.collect()) == list(range(39_000, 39_010))
+    (scan,) = [scan for scan in jvm.scan_metrics(frame) if scan["narrowed"]]
+    path = growing / "part-003.parquet"
+    before, table = path.stat(), pq.read_table(path)
+    assert scan["packs_read"] == 1 and before.st_size > 4 * 32_768
+    pq.write_table(table.set_column(6, "v", pc.subtract(table["v"], 30_000)), path, row_group_size=500)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 5_000_000_000))
+    # The same frame runs the same plan again.
+    assert sorted(row.v for row in frame.collect()) == list(range(9_000, 9_010))
 
 
 def test_ten_thousand_small_files(spark: SparkSession, check: OnOffDuckDB, tmp_path: Path) -> None:

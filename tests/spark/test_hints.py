@@ -113,6 +113,13 @@ def test_hints_hold_for_joins_that_shuffle_both_sides(spark: SparkSession) -> No
     assert narrowed("/*+ RTFILTER(never) */") == set()
 
 
+def test_of_a_nested_table_expression_the_inner_hint_counts_too(spark: SparkSession) -> None:
+    inner = f"with a as (select v {FROM}) select {{}} v from a"
+    nested = f"select /*+ RTFILTER(never) */ v from ({inner}) b"
+    assert reasons(spark, nested.format("/*+ RTFILTER(always) */")) == {"APPLIED"}
+    assert reasons(spark, nested.format("")) == {"HINT_NEVER"}
+
+
 def test_a_hint_inside_a_view_stays_in_it(spark: SparkSession) -> None:
     spark.sql(f"create or replace temp view calm as select /*+ RTFILTER(never) */ k, v {FROM}")
     assert reasons(spark, "select v from calm") == {"HINT_NEVER"}

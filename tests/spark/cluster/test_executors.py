@@ -15,11 +15,15 @@ from rtfilter.bridge import jvm
 from tests.spark.cases import FACT_FILES, dim_table, fact_table, write_files
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
+SCHEMAS = {
+    "fact": "k int, kl bigint, ks smallint, kn int, r int, d date, v bigint, s string",
+    "dim": "id int, idl bigint, idn int, day date, grp int, name string",
+}
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A driver and two executors of one core each, started by Spark's own local-cluster master."""
+@pytest.fixture(scope="module", params=["JavaSerializer", "KryoSerializer"])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A driver and two executors of one core each (local-cluster). Kryo refuses classes that it does not know."""
     folder = tmp_path_factory.mktemp("cluster")
     write_files(fact_table(), folder / "fact", FACT_FILES)
     write_files(dim_table(), folder / "dim", 1)
@@ -29,6 +33,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("rtfilter.feedback.enabled", "false")
         .config("spark.executor.memory", "700m")
+        .config("spark.serializer", f"org.apache.spark.serializer.{request.param}")
+        .config("spark.kryo.registrationRequired", "true")
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")
         .config("spark.driver.extraJavaOptions", f"-Duser.dir={folder}")
@@ -38,8 +44,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     spark.conf.set("rtfilter.planner.timeoutMs", "30000")
     spark.conf.set("rtfilter.footers.waitMs", "20000")
     spark.conf.set("rtfilter.cost", "always")
-    for name in ("fact", "dim"):
-        spark.read.parquet(str(folder / name)).createOrReplaceTempView(name)
+    for name, schema in SCHEMAS.items():
+        # Kryo would refuse what Spark itself sends to find a schema out.
+        spark.read.schema(schema).parquet(str(folder / name)).createOrReplaceTempView(name)
     yield spark
     spark.stop()
 

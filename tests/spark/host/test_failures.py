@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,4 +106,25 @@ def test_a_host_that_reads_nothing_any_more_holds_up_no_query(application: Start
     os.kill(stopped, signal.SIGSTOP)
     spark.conf.set("rtfilter.planner.timeoutMs", "1500")
     assert not narrowed(run(spark))
-    assert jvm.host_pid(spark) != stopped, "who is silent is taken for hung"
+    began = time.monotonic()
+    assert not narrowed(run(spark))
+    assert time.monotonic() - began < 1.5, "who said nothing is not waited for again"
+    time.sleep(10)
+    run(spark)
+    assert jvm.host_pid(spark) != stopped, "who is silent for ten seconds is taken for hung"
+
+
+def test_a_host_that_answers_late_is_not_killed(application: Start, interpreter: Interpreter, tmp_path: Path) -> None:
+    """It may be another session that has no patience, and what the host knows of files would be lost."""
+    slow = tmp_path / "slow"
+    slow.touch()
+    spark = application(interpreter(f"if op == 'plan' and os.path.exists({str(slow)!r}): time.sleep(3)"))
+    warm(spark)
+    pid = jvm.host_pid(spark)
+    spark.conf.set("rtfilter.planner.timeoutMs", "500")
+    assert not narrowed(run(spark))
+    slow.unlink()
+    time.sleep(4)
+    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
+    assert narrowed(run(spark))
+    assert jvm.host_pid(spark) == pid

@@ -6,20 +6,20 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 /**
  * Whether some row of a batch may have a partner: batches without one go no further than the reader. A batch is looked at up to its first such
- * row, so that filters which pass much cost next to nothing. A task whose batches are kept for nearly all the rows looked at stops looking.
+ * row, so that filters which pass much cost next to nothing. In a split whose batches are kept for nearly all the rows looked at it stops looking.
  */
 final class BatchTest(columns: Array[ColumnTest], rowsSkipped: SQLMetric) {
   private var looked = 0L
   private var skipped = 0L
   private var active = true
+  private val worth = if (columns.map(_.memoryBytes).sum <= BatchTest.Cached) BatchTest.Worth else BatchTest.WorthUncached
 
   def mightMatch(batch: ColumnarBatch): Boolean = !active || {
     val rows = batch.numRows
     val row = first(batch, rows)
     looked += math.min(row + 1, rows)
     if (row == rows) { skipped += rows; rowsSkipped.add(rows.toLong) }
-    // What follows takes several times as much for a row as looking at it does.
-    if (looked >= BatchTest.First) active = skipped * BatchTest.Worth >= looked
+    if (looked >= BatchTest.First) active = skipped * worth >= looked
     row < rows
   }
 
@@ -39,7 +39,11 @@ final class BatchTest(columns: Array[ColumnTest], rowsSkipped: SQLMetric) {
 
 object BatchTest {
   private final val First = 32768L
+  // What follows takes several times as much for a row as looking at it does, unless the keys are too many for a core's cache: a join with them
+  // then takes about as much.
   private final val Worth = 6
+  private final val WorthUncached = 2
+  private final val Cached = 1L << 20
 
   /** None where no predicate is on a column of the batch. */
   def of(predicates: Seq[KeyPredicate], schema: StructType, rowsSkipped: SQLMetric): Option[BatchTest] = {
@@ -51,6 +55,7 @@ object BatchTest {
 
 /** The keys for the column at `place` of a batch, all of them from `low` to `high`; `kind` is one of the types of KeyPredicate. */
 final class ColumnTest(val place: Int, kind: DataType, keys: KeyTest, low: Long, high: Long) {
+  def memoryBytes: Long = keys.memoryBytes
   private def passes(value: Long): Boolean = value >= low && value <= high && keys.contains(value)
 
   /** The first row from `from` on whose value is a key, `rows` if there is none. A loop for each type: it runs over every value. */

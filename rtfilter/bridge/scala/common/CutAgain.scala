@@ -7,7 +7,6 @@ import org.apache.spark.sql.execution.{CoalescedPartitionSpec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES
-import scala.util.control.NonFatal
 
 /**
  * Third hook, before a stage runs: shuffles that filters made smaller are cut into tasks as the planner says (planner/tasks.py).
@@ -25,14 +24,14 @@ class CutAgain(session: SparkSession) extends Rule[SparkPlan] {
     else recut(plan, reads.groupBy(_.cut).values.filter(group => group.forall(_.known) && group.exists(_.filters.nonEmpty)).toSeq)
   } catch {
     case e if FillFilters.isCancellation(e) => throw e
-    case NonFatal(e) => layer.warnOnce(s"${e.getMessage} The query runs with the tasks that Spark planned."); plan
+    case Survivable(e) => layer.warnOnce(s"${e.getMessage} The query runs with the tasks that Spark planned."); plan
   }
 
   private def recut(plan: SparkPlan, groups: Seq[Seq[CutRead]]): SparkPlan = if (groups.isEmpty) plan else {
     val answers = Json.items(layer.ask("tasks", Seq("groups" -> groups.map(asked))).json, "groups")
     val cuts = groups.zip(answers).collect { case (group, answer) if !answer.isNull =>
       val cut = Json.items(answer, "ranges").map(range => range.get(0).asInt -> range.get(1).asInt)
-      require(cut.head._1 == 0 && cut.last._2 == group.head.sizes.length && cut.zip(cut.drop(1)).forall { case (a, b) => a._2 == b._1 }, s"gaps in $cut.")
+      require(cut.head._1 == 0 && cut.last._2 == group.head.sizes.length && cut.forall(range => range._1 < range._2) && cut.zip(cut.drop(1)).forall { case (a, b) => a._2 == b._1 }, s"gaps in $cut.")
       group.head.cut -> cut
     }.toMap
     plan.transform { case read: AQEShuffleReadExec =>

@@ -21,7 +21,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
       if (layer.enabled && scans.nonEmpty) fill(plan, scans) else FilledStage.asPlanned(plan)
     } catch {
       case e if FillFilters.isCancellation(e) => throw e
-      case NonFatal(e) => leaveAlone(plan, scans, e)
+      case Survivable(e) => leaveAlone(plan, scans, e)
     }
   }
 
@@ -73,7 +73,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val unknown = Json.items(answer.json, "unknown_digests").map(_.asText).toSet
     if (unknown.isEmpty) answer
     else {
-      scans.filter(s => unknown(s.files.digest)).foreach(s => Footers.fetch(layer, s.scan, s.files, s.columns))
+      scans.filter(s => unknown(s.files.digest)).foreach(s => Footers.tell(layer, s.scan, s.files, s.columns))
       send()
     }
   }
@@ -87,6 +87,14 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val failed = scans.flatMap(RuntimeFilter.in).map(f => Json.obj("id" -> f.id, "decision" -> "failed", "reason" -> "PLANNER_FAILED", "detail" -> text))
     QueryLog.filled(layer, decisionIds(scans), Json.obj("error" -> text, "filters" -> failed), Nil, Nil)
     FilledStage.asPlanned(plan)
+  }
+}
+
+/** What must not end a query: a Spark that was built otherwise, or a plan too deep for the stack, among it. */
+object Survivable {
+  def unapply(e: Throwable): Option[Throwable] = e match {
+    case _: LinkageError | _: StackOverflowError => Some(e)
+    case other => NonFatal.unapply(other)
   }
 }
 

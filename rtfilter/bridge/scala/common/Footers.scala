@@ -30,16 +30,30 @@ object Footers extends Logging {
       if (told.path("indexes").asBoolean(false)) bringIndexes(layer, files, columns)
     } catch { case NonFatal(e) => logDebug(s"rtfilter: footers of ${Snapshot.tableName(scan)} were not fetched ahead", e) })
 
-  def fetch(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): JsonNode = {
-    val wanted = layer.ask("file_list", Seq("digest" -> files.digest, "columns" -> columns, "paths" -> files.paths.toSeq,
-      "sizes" -> files.sizes.toSeq, "mtimes" -> files.mtimes.toSeq), timeoutMs = Some(WaitMs)).json
+  /** For a query that waits: footers that the host can't read itself come later, in the background. */
+  def tell(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): Unit = {
+    val wanted = list(layer, files, columns, None)
+    PlannerHost.background.execute(() => try bring(layer, scan, files, wanted)
+      catch { case NonFatal(e) => logDebug(s"rtfilter: footers of ${Snapshot.tableName(scan)} were not fetched", e) })
+  }
+
+  private def fetch(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): JsonNode = {
+    val wanted = list(layer, files, columns, Some(WaitMs))
+    bring(layer, scan, files, wanted)
+    wanted
+  }
+
+  private def list(layer: LayerSession, files: ScanFiles, columns: Seq[String], timeoutMs: Option[Long]): JsonNode =
+    layer.ask("file_list", Seq("digest" -> files.digest, "columns" -> columns, "paths" -> files.paths.toSeq,
+      "sizes" -> files.sizes.toSeq, "mtimes" -> files.mtimes.toSeq), timeoutMs = timeoutMs).json
+
+  private def bring(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, wanted: JsonNode): Unit = {
     val indices = Json.items(wanted, "read").map(_.asInt)
     if (indices.nonEmpty) {
       val relation = scan.relation
       val conf = relation.sparkSession.sessionState.newHadoopConfWithOptions(relation.options)
       send(layer, files, indices, conf)
     }
-    wanted
   }
 
   /** Carries out what the host wants of indexes on filesystems that it can't open, until it wants nothing more. */

@@ -40,6 +40,10 @@ final class HostProcess(python: String) extends Logging {
   private val ids = new AtomicLong
   private val lastWords = mutable.Queue.empty[String]
   private val framesRead = new AtomicLong
+  /** When it said something last, or was asked for something while it owed nothing. */
+  @volatile private var heardAt = System.nanoTime()
+  /** The frames read when a request ran out of time without another one meanwhile. */
+  @volatile private var stalledAt = -1L
   /** What the pipe to the host holds, as the host says; a Linux user with many pipes gets small ones. Unknown means that nothing fits. */
   @volatile var pipeBytes = 0
   @volatile private var failure: Option[String] = None
@@ -59,9 +63,17 @@ final class HostProcess(python: String) extends Logging {
   def alive: Boolean = failure.isEmpty && process.isAlive
   def pid: Long = process.pid
 
-  /** Takes `message` over and waits at most `timeoutMs`. A host that was silent all that time is taken for hung and is killed. */
+  /**
+   * Takes `message` over and waits at most `timeoutMs`. Of a host that said nothing all that time nobody waits for an answer until it says
+   * something; when it has been silent for ten seconds it is taken for hung and is killed.
+   */
   def ask(message: ObjectNode, body: Seq[Array[Byte]], timeoutMs: Long): Answer = {
+    if (stalledAt == framesRead.get) {
+      endIfHung(message)
+      throw new HostUnavailable(failure.getOrElse(s"the planner host has not said anything for ${silentMs / 1000} s"))
+    }
     val id = ids.incrementAndGet()
+    if (pending.isEmpty) heardAt = System.nanoTime()
     val answer = new CompletableFuture[Answer]
     pending.put(id, answer)
     val before = framesRead.get
@@ -71,15 +83,19 @@ final class HostProcess(python: String) extends Logging {
       answer.get(timeoutMs, TimeUnit.MILLISECONDS)
     } catch {
       case _: TimeoutException =>
-        if (framesRead.get == before) fail(s"no answer to '${message.get("op").asText}' within $timeoutMs ms (rtfilter.planner.timeoutMs)")
+        if (framesRead.get == before) { stalledAt = before; endIfHung(message) }
         throw new HostUnavailable(s"the planner host gave no answer to '${message.get("op").asText}' within $timeoutMs ms (rtfilter.planner.timeoutMs)")
       case e: java.util.concurrent.ExecutionException => throw new HostUnavailable(e.getCause.getMessage, e.getCause)
     } finally pending.remove(id)
   }
 
+  private def silentMs: Long = (System.nanoTime() - heardAt) / 1000000
+  private def endIfHung(message: ObjectNode): Unit =
+    if (silentMs >= HostProcess.HungMs) fail(s"no answer to '${message.get("op").asText}', nor to anything else, for ${silentMs / 1000} s")
+
   def fail(reason: String): Unit = synchronized {
+    process.destroyForcibly()
     if (failure.isEmpty) {
-      process.destroyForcibly()
       logThread.join(500) // what it said last is the best explanation
       failure = Some(s"the planner host ($python) is gone: $reason$lastWordsText")
       pending.values.forEach(p => { p.completeExceptionally(new HostUnavailable(failure.get)); () })
@@ -89,7 +105,8 @@ final class HostProcess(python: String) extends Logging {
   /** End of input ends the host; it is killed when it does not go. */
   def close(): Unit = {
     failure = Some("the application has ended")
-    try process.getOutputStream.close() catch { case NonFatal(_) => }
+    // A writer that a full pipe holds up has the stream's lock.
+    if (writing.tryLock(1, TimeUnit.SECONDS)) try process.getOutputStream.close() catch { case NonFatal(_) => } finally writing.unlock()
     if (!process.waitFor(1, TimeUnit.SECONDS)) process.destroyForcibly()
   }
 
@@ -132,6 +149,7 @@ final class HostProcess(python: String) extends Logging {
       in.readFully(text)
       in.readFully(body)
       val json = Json.parse(text)
+      heardAt = System.nanoTime()
       framesRead.incrementAndGet()
       unanswered.remove(json.path("id").asLong)
       Option(pending.get(json.path("id").asLong)).foreach(_.complete(new Answer(json, body)))
@@ -156,4 +174,8 @@ final class HostProcess(python: String) extends Logging {
     thread.start()
     thread
   }
+}
+
+object HostProcess {
+  private val HungMs = 10000L
 }

@@ -37,6 +37,7 @@ object Inspect extends AdaptiveSparkPlanHelper {
   def startHost(session: SparkSession): Unit = PlannerHost.of(session).startAhead(new LayerSession(session).python)
   def sessionId(session: SparkSession): String = SparkVersion.sessionId(session)
   def hostPid(session: SparkSession): Long = PlannerHost.of(session).pid
+  def cores(session: SparkSession): Int = LayerSession.cores(session.sparkContext)
 
   /** What broadcasts and cached tables take of this JVM's storage memory, in bytes. Checked on 4.3. */
   def storageBytes: Long = SparkEnv.get.memoryManager.storageMemoryUsed

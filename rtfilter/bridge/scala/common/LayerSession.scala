@@ -25,8 +25,8 @@ final class LayerSession(val session: SparkSession) extends Logging {
     val own = options
     val host = PlannerHost.of(session)
     val message = Json.obj(Seq("op" -> op, "conf" -> own, "spark" -> Map("adaptive" -> adaptive,
-      "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled,
-      "cores" -> session.sparkContext.defaultParallelism, "version" -> session.sparkContext.version, "master" -> session.sparkContext.master)) ++ fields: _*)
+      "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled, "reuse" -> conf.exchangeReuseEnabled,
+      "cores" -> LayerSession.cores(session.sparkContext), "version" -> session.sparkContext.version, "master" -> session.sparkContext.master)) ++ fields: _*)
     val answer = host.ask(python, timeoutMs.getOrElse(number("rtfilter.planner.timeoutMs", 2000L)), message, body)
     if (!answer.json.path("ok").asBoolean(false)) throw new Refused(answer.json.path("error").asText("the planner gave no reason"))
     answer
@@ -57,4 +57,10 @@ final class Refused(message: String) extends Exception(message)
 
 object LayerSession {
   private val warned = new ConcurrentHashMap[(String, String), java.lang.Boolean]
+
+  /** How many tasks run side by side; spark.default.parallelism, where it is set, says something else. SparkContext.numDriverCores: checked on 4.3. */
+  def cores(context: SparkContext): Int =
+    if (!context.getConf.contains("spark.default.parallelism")) context.defaultParallelism
+    else if (context.isLocal) SparkContext.numDriverCores(context.master)
+    else math.max(context.getExecutorIds().size, 1) * context.getConf.getInt("spark.executor.cores", 1)
 }

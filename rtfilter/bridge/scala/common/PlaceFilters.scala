@@ -8,7 +8,6 @@ import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import scala.util.Try
-import scala.util.control.NonFatal
 
 /**
  * First hook, at preparation and at every re-plan: shows the plan to the planner and puts in the placeholders that it answers.
@@ -29,7 +28,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
       } else plan
     } catch {
       case mismatch: ResultMismatch => throw mismatch
-      case NonFatal(e) => leaveAlone(plan, e)
+      case Survivable(e) => leaveAlone(plan, e)
     }
 
   private def place(plan: SparkPlan): SparkPlan = {

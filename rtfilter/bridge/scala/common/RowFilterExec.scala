@@ -1,7 +1,6 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import org.apache.spark.{SparkContext, TaskContext}
-import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BindReferences, SortOrder}
@@ -12,7 +11,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.DataType
 
 /** A filter's test as tasks get it, once per executor. Equal by content, so that equal stages stay equal. */
-final class SharedTest(@transient private val local: KeyTest, val shared: Broadcast[KeyTest]) extends Serializable {
+final class SharedTest(@transient private val local: KeyTest, val shared: Carried[KeyTest]) extends Serializable {
   val name: String = local.getClass.getName
   @transient lazy val summary: String = s"${local.getClass.getSimpleName}, ${local.memoryBytes} bytes"
   private val hash = local.hashCode

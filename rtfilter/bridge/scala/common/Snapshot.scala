@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.window.{WindowExecBase, WindowGroupLimitExec}
@@ -122,8 +122,14 @@ object Snapshot {
    */
   private def sizeOf(relation: LogicalRelation): BigInt = {
     val query = Option(relation.relation.asInstanceOf[HadoopFsRelation].sparkSession.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
-    if (query.isEmpty || relation.getTagValue(Size).map(_._1) != query) relation.setTagValue(Size, (query.orNull, relation.stats.sizeInBytes))
+    if (query.isEmpty || relation.getTagValue(Size).map(_._1) != query) relation.setTagValue(Size, (query.orNull, bytesOf(relation)))
     relation.getTagValue(Size).get._2
+  }
+
+  /** Of a partitioned table of a catalog, none of whose partitions is ruled out, Spark says spark.sql.defaultSizeInBytes (8 EiB) until it is analysed. */
+  private def bytesOf(relation: LogicalRelation): BigInt = relation.relation match {
+    case HadoopFsRelation(index: CatalogFileIndex, _, _, _, _, _) => BigInt(index.filterPartitions(Nil).sizeInBytes)
+    case _ => relation.stats.sizeInBytes
   }
 
   def tableName(scan: FileSourceScanExec): String =

@@ -62,7 +62,7 @@ object ResolveTableHints extends Rule[LogicalPlan] {
         // A definition may use earlier ones only: the last goes first.
         case cte: WithCTE =>
           val main = walk(cte.plan, open)
-          val definitions = cte.cteDefs.reverse.map(d => d.copy(child = walk(d.child, (open ++ ofCte(d.id)).distinct))).reverse
+          val definitions = cte.cteDefs.reverse.map(d => d.copy(child = walk(d.child, (ofCte(d.id) ++ open).distinct))).reverse
           cte.copy(plan = main, cteDefs = definitions)
         case other if open.isEmpty && !other.containsPattern(UNRESOLVED_HINT) && ofCte.isEmpty => other
         case other => other.mapChildren(walk(_, open)).transformExpressions { case s: SubqueryExpression => s.withNewPlan(walk(s.plan, open)) }

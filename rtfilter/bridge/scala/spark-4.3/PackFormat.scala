@@ -31,6 +31,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 /**
  * Spark's Parquet format, reading only the row groups that a selection keeps, with the filters in the reader.
@@ -54,14 +55,16 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     val conf = session.sessionState.conf
     val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(conf, options, partitionSchema, requiredSchema))
     val sharedConf = session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf))
-    val sharedPacks = session.sparkContext.broadcast(NarrowedPacks(selection, predicates))
+    val sharedPacks = Carried(session.sparkContext, NarrowedPacks(selection, predicates))
     val (counter, skipped) = (packsRead, rowsSkipped)
     file => sharedPacks.value.selection.files.get(file.toPath.toString).filter(_.modifiedMs == file.modificationTime) match {
       case None => whole(file)
       case Some(packs) =>
-        val ordinals = packs.keptIn(file.start, file.start + file.length, sharedPacks.value.selection.stretch)
-        if (ordinals.isEmpty) Iterator.empty
-        else new PackFile(file, packs, ordinals, sharedPacks.value.predicates, read, sharedConf.value.value, counter, skipped).rows(whole)
+        val stretch = sharedPacks.value.selection.stretch
+        val ordinals = packs.keptIn(file.start, file.start + file.length, stretch)
+        // Of a stretched file the first split has a pack, and finds out whether the file is another one by now; of others each has to look itself.
+        if (ordinals.isEmpty && stretch.isDefined) Iterator.empty
+        else new PackFile(file, packs, ordinals, stretch.isDefined, sharedPacks.value.predicates, read, sharedConf.value.value, counter, skipped).rows(whole)
     }
   }
 }
@@ -92,19 +95,22 @@ object ParquetSettings {
 }
 
 /** One split of one file, of which the row groups with these ordinals are read. */
-final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[Int], predicates: Seq[KeyPredicate], read: ReadSettings,
-    conf: Configuration, packsRead: SQLMetric, rowsSkipped: SQLMetric) {
+final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[Int], stretched: Boolean, predicates: Seq[KeyPredicate],
+    read: ReadSettings, conf: Configuration, packsRead: SQLMetric, rowsSkipped: SQLMetric) {
   private val settings = read.parquet
   private val bytes = packs.bytes
   private val starts = ordinals.map(packs.starts(_))
   private val split = new FileSplit(file.toPath, 0, bytes, Array.empty[String])
 
-  /** A file that is not what the planner saw (another length or time, row groups elsewhere) is read whole, by its first split. */
+  /** A file that is not what the planner saw (another length or time, row groups elsewhere) is read whole: a stretched one by its first split. */
   def rows(whole: PartitionedFile => Iterator[InternalRow]): Iterator[InternalRow] = {
     val status = file.toPath.getFileSystem(conf).getFileStatus(file.toPath)
     def all(): Iterator[InternalRow] =
-      if (file.start == 0) whole(file.copy(length = status.getLen, fileSize = status.getLen)) else Iterator.empty
-    if (status.getLen != bytes || status.getModificationTime != file.modificationTime) all()
+      if (!stretched) whole(file.copy(fileSize = status.getLen))
+      else if (file.start == 0) whole(file.copy(length = status.getLen, fileSize = status.getLen))
+      else Iterator.empty
+    if (status.getLen != bytes || !PackFile.sameTime(status.getModificationTime, file.modificationTime)) all()
+    else if (ordinals.isEmpty) Iterator.empty
     else {
       val input = HadoopInputFile.fromStatus(status, conf)
       val stream = input.newStream()
@@ -138,7 +144,7 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
         val footer = new Array[Byte](length)
         stream.seek(bytes - end.length - length)
         stream.readFully(footer)
-        new FooterBytes(footer).keeping(ordinals).map { kept =>
+        Try(new FooterBytes(footer).keeping(ordinals)).toOption.flatten.map { kept =>
           val converter = new ParquetMetadataConverter(HadoopReadOptions.builder(conf, file.toPath).build())
           converter.readParquetMetadata(new ByteArrayInputStream(kept), ParquetMetadataConverter.NO_FILTER)
         }.filter(_.getBlocks.asScala.map(_.getStartingPos).sameElements(starts))
@@ -227,6 +233,11 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
   }
 }
 
+object PackFile {
+  /** Some stores list files with ms and tell whole seconds of a single one (MinIO), or the other way round. */
+  def sameTime(one: Long, other: Long): Boolean = one == other || (one / 1000 == other / 1000 && (one % 1000 == 0 || other % 1000 == 0))
+}
+
 /**
  * Spark's vectorised reader over a ParquetFileReader of our own. Its options come from a Hadoop configuration, where a filter travels
  * as a serialised object that parquet-java can't load from a jar of `spark.jars`; so the file reader inside is exchanged instead.
@@ -238,10 +249,15 @@ final class PackReader(zone: Option[ZoneId], datetime: RebaseDateTime.RebaseSpec
   extends VectorizedParquetRecordReader(zone.orNull, datetime.mode.toString, datetime.timeZone, int96.mode.toString, int96.timeZone,
     offHeap, batchRows) {
 
-  /** Leaves batches out in which no row has a partner. */
+  private val task = Option(TaskContext.get())
+
+  /** Leaves batches out in which no row has a partner. Between two batches that it hands out Spark looks whether the task was killed; so does this. */
   override def nextBatch(): Boolean = {
     var more = super.nextBatch()
-    while (more && test.exists(!_.mightMatch(resultBatch()))) more = super.nextBatch()
+    while (more && test.exists(!_.mightMatch(resultBatch()))) {
+      task.foreach(_.killTaskIfInterrupted())
+      more = super.nextBatch()
+    }
     more
   }
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.bridge import jvm
 from rtfilter.bridge.jar import ensure_jar
+from rtfilter.bridge.submitted import submitted_conf
 from rtfilter.errors import NotConfiguredError, RtFilterError
 from rtfilter.options import keyword_entries, own_interpreter
 
@@ -38,18 +39,20 @@ def spark_conf() -> dict[str, str]:
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Adds the jar and the extension to a session builder; what `spark.jars` and `spark.sql.extensions` hold already stays.
 
+    That is what the builder has, or else spark-defaults.conf and the arguments of spark-submit.
     The session that the builder then yields is attached. The layer itself is off until `rtfilter.enabled` is set.
 
     Raises:
         JavaNotFoundError, UnsupportedSparkError, JarBuildError: the bridge can't be compiled.
     """
-    given = builder._options
+    given = {**submitted_conf(), **builder._options}
     ours = spark_conf()
     for key in ("spark.jars", "spark.sql.extensions"):
         entries = [entry.strip() for entry in str(given.get(key, "")).split(",") if entry.strip()]
         if ours[key] not in entries:
             builder.config(key, ",".join([*entries, ours[key]]))
-    if "spark.rtfilter.python" not in given:
+    # An earlier session of this process may have left its own in the JVM.
+    if "spark.rtfilter.python" not in builder._options:
         builder.config("spark.rtfilter.python", ours["spark.rtfilter.python"])
     plain = builder.getOrCreate
 

@@ -60,6 +60,11 @@ def host_pid(spark: SparkSession) -> int:
     return int(inspector(spark).hostPid(spark._jsparkSession))
 
 
+def cores(spark: SparkSession) -> int:
+    """How many tasks of the application run side by side."""
+    return int(inspector(spark).cores(spark._jsparkSession))
+
+
 def session_id(spark: SparkSession) -> str:
     return str(inspector(spark).sessionId(spark._jsparkSession))
 
@@ -99,9 +104,15 @@ def planned_decisions(df: DataFrame) -> list[dict[str, Any]]:
 
 def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:
     """The same query bound to a clone of its session, with `conf` set there and nowhere else."""
+    from pyspark import RDD
+
     spark = df.sparkSession
     inspector(spark)
+    # A new session takes RDD.toDF over for the whole process (checked on 4.3); that stays the user's.
+    to_frame = RDD.__dict__.get("toDF")
     clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    if to_frame is not None:
+        RDD.toDF = to_frame  # type: ignore[method-assign]
     for key, value in conf.items():
         clone.conf.set(key, value)
     dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 
 import rtfilter
@@ -261,3 +262,9 @@ def iterated(scala_collection: Any) -> Any:
     iterator = scala_collection.iterator()
     while iterator.hasNext():
         yield iterator.next()
+
+
+def test_a_frame_with_the_layer_on_leaves_the_rdds_of_the_process_alone(spark: SparkSession) -> None:
+    before = RDD.toDF
+    rtfilter.prune(spark.sql(SQL)).collect()
+    assert RDD.toDF is before

@@ -91,7 +91,7 @@ class _Chains:
         return sum(map(_worth_ms, self._forecasts(placement).values()))
 
     def with_costs_moved(self, placement: Placement, feeders: AbstractSet[object]) -> Placement:
-        """The placement with the costs of feeders that don't pay where the gain is: by how much more is gained there."""
+        """The placement with what feeders that don't pay cost beyond their own gain where the gain is: by how much more it is."""
         forecasts, more = self._forecasts(placement), self._more_ms(placement)
         moved_ms: dict[object, float] = defaultdict(float)
         for feeder in feeders & forecasts.keys():
@@ -99,8 +99,9 @@ class _Chains:
             if _worth_ms(forecasts[feeder]) <= 0 and ends:
                 cost_ms = forecasts[feeder].cost_ms or 0.0
                 moved_ms[feeder] -= cost_ms
+                uncovered_ms = max(cost_ms - (forecasts[feeder].gain_ms or 0.0), 0.0)
                 for end, more_ms in ends.items():
-                    moved_ms[end] += cost_ms * more_ms / sum(ends.values())
+                    moved_ms[end] += uncovered_ms * more_ms / sum(ends.values())
         changed = dict(placement.forecasts)
         for number, place in enumerate(self.places):
             at = self.proposals[number].join, self.proposals[number].scan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planner.ahead import row_bytes, value_bytes, work_of_rows
@@ -18,18 +19,16 @@ from planner.cost import (
     rows_gain_ms,
     scan_row_ns,
     semi_join_share,
+    share_let_through,
     ship_ms,
 )
 from planner.estimates import Estimates, rows_of_scan
+from planner.hints import settings_for
 from planner.nodes import BROADCAST, BROADCAST_EXCHANGE, Exchange, Filter, Join, QueryStage, Scan
 from planner.observed import Observed
 from planner.propose import Proposal
 from planner.reasons import BUILD_NOT_SMALLER, FILL_DOES_NOT_PAY, WAIT_DOES_NOT_PAY, Refusal
-from planner.settings import PlanSettings
-
-# Keys of a build side that is worth waiting for are rarely too many to be held exactly.
-EXPECTED_KIND = "set"
-
+from planner.settings import BLOOM, RANGE, SET, PlanSettings
 
 # A filter is not read off more rows than this share of the probe side's, nor, whatever the probe side has, off more than the
 # most; the least are always read: they take no time.
@@ -79,17 +78,41 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     share = estimated if observed is None else observed.share_of(estimated)
     wait_ms = _wait_ms(estimates, settings, proposal, build.rows)
     work = replace(work, kept=share, wait_ms=wait_ms)
-    in_packs = (1.0 - share) * LAYOUT_SHARE
+    own = settings_for(settings, scan.hints, scan.table)
     # What earlier filters have left, as rows of the scan: what they drop, this one gains nothing by.
     left = reaching.rows / work.tested
-    by_packs_ms = packs_gain_ms(machine, work, left * in_packs, packs=0)
-    rows_tested = left * (1.0 - in_packs) if row_test_pays(machine, work, EXPECTED_KIND, share) else 0.0
-    by_rows_ms = rows_gain_ms(machine, work, EXPECTED_KIND, share, rows_tested)
+    saved_ms = _saved_ms(own, work, left, None if observed is None else observed.packs_with(share))
     # A filter whose keys weigh more than it saves is not sent: that is seen when it is filled. Of few values a bitmap is sent.
-    shipped_ms = ship_ms(machine, EXPECTED_KIND, min(build.rows, distinct or build.rows), distinct)
-    gain_ms = max(by_packs_ms + by_rows_ms - shipped_ms, 0.0)
+    shipped_ms = ship_ms(machine, expected_kind(own.kinds), min(build.rows, distinct or build.rows), distinct)
+    gain_ms = max(saved_ms - shipped_ms, 0.0)
     gate_ms = machine.constants.gate_ms if _waits(estimates, proposal) else 0.0
     return Forecast(work, most_build_rows(scan), build.rows, gain_ms, wait_ms, gate_ms)
+
+
+def _saved_ms(settings: PlanSettings, work: RowWork, rows: float, in_kept_packs: float | None) -> float:
+    """What rejected packs and dropped rows save of a scan's `rows` rows, of which the share `work.kept` has a partner.
+
+    `in_kept_packs`: the share of rows in packs that will be kept, None where it can only be guessed.
+    """
+    machine, share = settings.machine, 1.0 if work.kept is None else work.kept
+    in_packs = (1.0 - share) * LAYOUT_SHARE if in_kept_packs is None else 1.0 - in_kept_packs
+    in_packs = in_packs if settings.packs_enabled else 0.0
+    by_packs_ms = packs_gain_ms(machine, work, rows * in_packs, packs=0)
+    kind = expected_kind(settings.kinds)
+    if kind == RANGE and in_kept_packs is None:
+        # What has no partner and lies between the ends of a range nobody knows before.
+        return by_packs_ms
+    # Of rows in packs that were kept more pass than of all.
+    passed = share if in_kept_packs is None else min(share / in_kept_packs, 1.0) if in_kept_packs else 1.0
+    let_through = share_let_through(kind, passed, settings.bloom_fpp)
+    if not row_test_pays(machine, work, kind, let_through):
+        return by_packs_ms
+    return by_packs_ms + rows_gain_ms(machine, work, kind, let_through, rows * (1.0 - in_packs))
+
+
+def expected_kind(kinds: Sequence[str]) -> str:
+    """The kind that a filter will be of those allowed: keys worth waiting for are rarely too many to be held exactly."""
+    return next((kind for kind in (SET, BLOOM) if kind in kinds), RANGE)
 
 
 def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:

@@ -229,7 +229,7 @@ def _placeholder(
         holds_rows=LARGEST_INT if own.always else rows_that_hold(estimates, proposal.source),
         ahead=expected.work,
         keep_nulls=proposal.keep_nulls,
-        traits=traits_of_proposal(plan, proposal),
+        traits=traits_of_proposal(plan, settings, proposal),
         shift=_placed_shift(proposal),
     )
 

@@ -18,7 +18,8 @@ class Traits:
 
     `key`: probe table and columns, build keys, tables of the build side and the shape of the predicates on them, without literals.
     `literals`: what the build side and the probe's scan ask of their rows, literals included; None where that can't be told: then
-    no two filters are the same. `inputs`: the sizes of all these tables. `root`: where the probe table is.
+    no two filters are the same. `inputs`: the sizes of all these tables, and what the filter may be made of. `root`: where the
+    probe table is.
     """
 
     key: str
@@ -29,22 +30,31 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The past of a filter: how often in a row it won nothing, and the share of rows that it let through the last time."""
+    """The past of a filter: how often in a row it won nothing, and the shares of rows that it let through the last time.
+
+    `packs`: of rows in packs that it kept; `kept`: after its row test too, where there was one.
+    """
 
     losses: int = 0
     kept: float | None = None
+    packs: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A share of rows that a filter let through; `at_least`: it may be more without other filters that were there then."""
+    """The shares of an `Observation`; `at_least`: they may be more without other filters that were there then."""
 
     kept: float
+    packs: float | None = None
     at_least: bool = False
 
     def share_of(self, estimated: float | None) -> float:
         """What to expect, where nothing observed would let one expect `estimated`."""
         return max(self.kept, estimated) if self.at_least and estimated is not None else self.kept
+
+    def packs_with(self, share: float) -> float | None:
+        """The share of rows in packs that are kept if `share` of the rows is let through; None where nothing observed says so."""
+        return self.packs if share <= self.kept else None
 
 
 # The past of a filter of exactly these traits, None where there is none.
@@ -57,6 +67,6 @@ def refuse_lost(observation: Observation | None) -> Refusal | None:
         return None
     return Refusal(
         LOST_TWICE,
-        f"It rejected no pack and next to no row the last {observation.losses} times, with the same conditions and with these "
+        f"It brought in less than it cost the last {observation.losses} times, with the same conditions and with these "
         "tables as they are: it is not tried until they or their indexes change. The hint RTFILTER(always) tries it.",
     )

@@ -21,7 +21,9 @@ from planner.stages import Waits, open_numbers
 NOT_EVERYWHERE = Refusal(
     SHARED_EXCHANGE, "Its rows are computed once for several places of the query, and the filter is not right for all."
 )
-GATES_ARE_OFF = Refusal(GATE_OFF, "The scan would have to wait for the build side, and rtfilter.gate.enabled is false.")
+GATES_ARE_OFF = Refusal(
+    GATE_OFF, "The scan would have to wait for the build side, and rtfilter.gate.enabled or spark.sql.exchange.reuse is false."
+)
 NO_CIRCLE = Refusal(WOULD_WAIT_IN_A_CIRCLE, "The build side itself waits for the stage of this scan.")
 
 
@@ -80,11 +82,12 @@ class _Forecasts:
         Filters that could reduce its build side and are refused now may have been placed then: without them it is no less.
         """
         plan = self.estimates.plan
-        observation = None if self.settings.recall is None else self.settings.recall(traits_of_proposal(plan, proposal))
+        recall = self.settings.recall
+        observation = None if recall is None else recall(traits_of_proposal(plan, self.settings, proposal))
         if observation is None or observation.kept is None:
             return None
         fed = any(feeds(plan, other, proposal.source) for other in self.refused_feeders)
-        return Observed(observation.kept, at_least=fed)
+        return Observed(observation.kept, observation.packs, at_least=fed)
 
 
 def feeds(plan: Plan, feeder: Proposal, source: int) -> bool:

@@ -198,10 +198,13 @@ def _proposal(direction: _Direction, key: int, branch: Branch, column: ProbeColu
     )
 
 
-def traits_of_proposal(plan: Plan, proposal: Proposal) -> Traits:
+def traits_of_proposal(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Traits:
     """What a later query finds the filter by."""
+    scan = plan.nodes[proposal.scan]
+    assert isinstance(scan, Scan)
     build = (proposal.join, proposal.build_side, proposal.keys)
-    return traits_of(plan, build, proposal.source, proposal.scan, tuple(column.column for column in proposal.columns))
+    probe = (proposal.scan, tuple(column.column for column in proposal.columns))
+    return traits_of(plan, build, proposal.source, probe, settings_for(settings, scan.hints, scan.table).means)
 
 
 def refuse_by_past(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Refusal | None:
@@ -210,7 +213,7 @@ def refuse_by_past(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Re
     assert isinstance(scan, Scan)
     if settings.recall is None or settings_for(settings, scan.hints, scan.table).cost != "auto":
         return None
-    return refuse_lost(settings.recall(traits_of_proposal(plan, proposal)))
+    return refuse_lost(settings.recall(traits_of_proposal(plan, settings, proposal)))
 
 
 def probe_label(column: ProbeColumn) -> str:

@@ -32,6 +32,7 @@ class PlanSettings:
     bloom_max_bytes: int = 64 << 20
     job_from_rows: int = 65_536
     gate_enabled: bool = True
+    packs_enabled: bool = True
     adaptive: bool = True
     field_id_read: bool = False
     machine: Machine = field(default_factory=Machine)
@@ -41,3 +42,8 @@ class PlanSettings:
     def always(self) -> bool:
         """Whether filters are wanted whatever they cost."""
         return self.cost == "always"
+
+    @property
+    def means(self) -> tuple[object, ...]:
+        """What filters may be made of: with other means another one may win."""
+        return self.kinds, self.packs_enabled, self.max_keys, self.bloom_max_bytes

@@ -16,20 +16,33 @@ from planner.observed import Traits
 _EXPRESSION_ID = re.compile(r"#\d+L?")
 
 
-def traits_of(plan: Plan, build: tuple[int, str, tuple[int, ...]], source: int, scan: int, columns: tuple[int, ...]) -> Traits:
-    """The traits of the filter of `columns` (expression ids) of `scan` by what `source` materialises.
+def traits_of(
+    plan: Plan,
+    build: tuple[int, str, tuple[int, ...]],
+    source: int,
+    scan: tuple[int, tuple[int, ...]],
+    means: tuple[object, ...] = (),
+) -> Traits:
+    """The traits of a filter by what `source` materialises, made of `means` (PlanSettings).
 
-    `build`: a join's number, the side of it that builds, and the numbers of the keys.
+    `build`: a join's number, the side of it that builds, and the numbers of the keys. `scan`: its number, and the expression ids of
+    the columns that are filtered.
     """
-    asked = build, source, scan, columns
+    asked = build, source, scan, means
     found = plan.traits.get(asked)
     if found is None:
-        found = plan.traits[asked] = _traits(plan, build, source, scan, columns)
+        found = plan.traits[asked] = _traits(plan, build, source, scan, means)
     return found
 
 
-def _traits(plan: Plan, build: tuple[int, str, tuple[int, ...]], source: int, scan: int, columns: tuple[int, ...]) -> Traits:
-    join, build_side, keys = build
+def _traits(
+    plan: Plan,
+    build: tuple[int, str, tuple[int, ...]],
+    source: int,
+    probe_scan: tuple[int, tuple[int, ...]],
+    means: tuple[object, ...],
+) -> Traits:
+    (join, build_side, keys), (scan, columns) = build, probe_scan
     probe, node = plan.nodes[scan], plan.nodes[join]
     assert isinstance(probe, Scan) and isinstance(node, Join)
     tables = [below for below in plan.subtree(source) if isinstance(below, Scan)]
@@ -44,15 +57,15 @@ def _traits(plan: Plan, build: tuple[int, str, tuple[int, ...]], source: int, sc
             sorted(_shape(plan, table) for table in tables),
         ),
         literals=_literals([*plan.subtree(source), probe, *_filter_above(plan, probe)]),
-        inputs=_digest(probe.bytes, sorted([root_of(table), str(table.bytes)] for table in tables)),
+        inputs=_digest(probe.bytes, sorted([root_of(table), str(table.bytes)] for table in tables), means),
         root=root_of(probe),
     )
 
 
 def root_of(scan: Scan) -> str:
-    """Where a table is, without the folders of partitions; its name where the snapshot does not say."""
+    """Where a table is, without the folders of partitions, a line for each place; its name where the snapshot does not say."""
     roots = sorted({_without_partitions(root) for root in scan.roots})
-    return ",".join(roots) or scan.table
+    return "\n".join(roots) or scan.table
 
 
 def _shape(plan: Plan, scan: Scan) -> list[Any]:

@@ -15,10 +15,10 @@ from rtfilter.store.paths import is_remote
 def index_state(root: str, location: str) -> str | None:
     """The latest change of each index's log, empty without any; None where this process can't look.
 
-    `root` is where the table is, as Hadoop's text; `location` is rtfilter.store.location.
+    `root` is where the table is, as Hadoop's text, a line for each place; `location` is rtfilter.store.location.
     """
     found = []
-    places = store_places([f"{each}/-" for each in roots_of_tables([root])], location)
+    places = store_places([f"{each}/-" for each in roots_of_tables(root.splitlines())], location)
     if any(is_remote(place) for place in places):
         return None
     for place in places:

@@ -29,7 +29,7 @@ PASSING_REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one filter did. `kept` is the share of rows; what names the filter is that of its placeholder."""
+    """What one filter did. `kept` and `packs` are shares of rows (`Observation`); what names it is that of its placeholder."""
 
     key: str
     literals: str
@@ -39,6 +39,7 @@ class Lesson:
     label: str
     lost: bool
     kept: float | None
+    packs: float | None = None
 
 
 def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
@@ -62,7 +63,8 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
             continue
         if lost and entry.id in waited:
             continue
-        lesson = Lesson(**named[entry.id], label=f"{entry.build} -> {entry.probe}", lost=lost, kept=share_kept(entry))
+        label = f"{entry.build} -> {entry.probe}"
+        lesson = Lesson(**named[entry.id], label=label, lost=lost, kept=share_kept(entry), packs=share_in_packs(entry))
         name = lesson.key, lesson.literals
         before = found.get(name)
         found[name] = lesson if before is None else replace(lesson, lost=lesson.lost and before.lost)
@@ -119,7 +121,12 @@ def depends_on_others(entry: FilterReport) -> bool:
 
 def share_kept(entry: FilterReport) -> float | None:
     """The share of a table's rows that passed a filter: its packs and, where rows were tested, the test."""
-    if not entry.rows_total or entry.rows_kept is None:
+    share = share_in_packs(entry)
+    if share is None:
         return entry.passed_actual
-    share = entry.rows_kept / entry.rows_total
     return share if entry.passed_actual is None else share * entry.passed_actual
+
+
+def share_in_packs(entry: FilterReport) -> float | None:
+    """The share of a table's rows in the packs that a filter kept; None where no pack is known."""
+    return entry.rows_kept / entry.rows_total if entry.rows_total and entry.rows_kept is not None else None

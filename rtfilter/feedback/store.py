@@ -18,7 +18,7 @@ from filelock import FileLock
 from planner.observed import Observation, Recall, Traits
 from rtfilter.feedback.lessons import Lesson
 
-VERSION = 2
+VERSION = 3
 MOST_ENTRIES = 2_000
 # Of one filter under changing literals the latest so many: a year's months, and what is asked in between.
 MOST_LITERALS = 16
@@ -38,7 +38,7 @@ Entries: TypeAlias = dict[tuple[str, str], "Entry"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The latest of a filter: its inputs, losses in a row on them, share of rows kept, and when (Unix seconds)."""
+    """The latest of a filter: its inputs, losses in a row on them, shares of rows kept (`Observation`), and when (Unix seconds)."""
 
     inputs: str
     root: str
@@ -46,6 +46,7 @@ class Entry:
     label: str
     losses: int
     kept: float | None
+    packs: float | None
     at_s: float
 
 
@@ -85,8 +86,8 @@ class FeedbackStore:
                 return None
             state = index_state(entry.root)
             if state is None:
-                return Observation(0, entry.kept)
-            return Observation(entry.losses, entry.kept) if state == entry.indexes else None
+                return Observation(0, entry.kept, entry.packs)
+            return Observation(entry.losses, entry.kept, entry.packs) if state == entry.indexes else None
 
         return recalled
 
@@ -151,7 +152,7 @@ class FeedbackStore:
     def _replace_file(self) -> None:
         content = content_of(self._entries)
         while len(content) > MOST_BYTES:
-            self._entries = dict(list(self._entries.items())[len(self._entries) // 2 :])
+            self._entries = dict(list(self._entries.items())[(len(self._entries) + 1) // 2 :])
             content = content_of(self._entries)
         scratch = self.path.with_suffix(f".{os.getpid()}")
         try:
@@ -172,7 +173,7 @@ def with_lessons(entries: Entries, lessons: Iterable[Lesson], now_s: float) -> E
         same = before is not None and (before.inputs, before.indexes) == (lesson.inputs, lesson.indexes)
         losses = (before.losses if before is not None and same else 0) + 1 if lesson.lost else 0
         label = lesson.label[:MOST_LABEL]
-        entry = Entry(lesson.inputs, lesson.root, lesson.indexes, label, losses, lesson.kept, now_s)
+        entry = Entry(lesson.inputs, lesson.root, lesson.indexes, label, losses, lesson.kept, lesson.packs, now_s)
         found[lesson.key, lesson.literals] = entry
     return bounded(found, now_s - MOST_AGE_S)
 
@@ -214,14 +215,21 @@ def parse_entries(content: Mapping[str, Any]) -> Entries:
         return {}
     found: Entries = {}
     for raw in content["entries"]:
-        kept = raw["kept"]
         found[str(raw["key"]), str(raw["literals"])] = Entry(
             inputs=str(raw["inputs"]),
             root=str(raw["root"]),
             indexes=str(raw["indexes"]),
             label=str(raw["label"]),
             losses=int(raw["losses"]),
-            kept=None if kept is None else float(kept),
+            kept=_share(raw["kept"]),
+            packs=_share(raw["packs"]),
             at_s=float(raw["at_s"]),
         )
     return found
+
+
+def _share(raw: Any) -> float | None:
+    share = None if raw is None else float(raw)
+    if share is not None and not 0.0 <= share <= 1.0:
+        raise ValueError(f"{share} is no share")
+    return share

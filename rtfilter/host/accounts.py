@@ -76,7 +76,10 @@ class Accounts:
             store.flush()
 
     def _account(self, record: dict[str, Any], options: Options) -> None:
-        if options.feedback_enabled:
-            self.feedback_of(options).learn(lessons_of(record))
-        if options.log_path:
-            append_line(options.log_path, log_line(record, datetime.now(UTC)), options.log_max_bytes)
+        try:
+            if options.feedback_enabled:
+                self.feedback_of(options).learn(lessons_of(record))
+        finally:
+            if options.log_path:
+                path = os.path.expanduser(options.log_path)
+                append_line(path, log_line(record, datetime.now(UTC)), options.log_max_bytes)

@@ -34,6 +34,8 @@ def append_line(path: str, line: bytes, max_bytes: int) -> None:
     try:
         if _is_full(path, len(line), max_bytes):
             _rotate(path, len(line), max_bytes)
+        if _ends_within_a_line(path):
+            line = b"\n" + line
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             written = os.write(descriptor, line)
@@ -47,6 +49,19 @@ def append_line(path: str, line: bytes, max_bytes: int) -> None:
         ) from error
     if written < len(line):
         raise QueryLogError(f"the query log {path} took {written} of {len(line)} bytes: make room, or set rtfilter.log.path.")
+
+
+def _ends_within_a_line(path: str) -> bool:
+    """Whether the disk was full in the middle of the last line; that one is lost, the next one is not."""
+    try:
+        if os.stat(path).st_size == 0:
+            return False
+        with open(path, "rb") as log:
+            log.seek(-1, os.SEEK_END)
+            return log.read(1) != b"\n"
+    except OSError:
+        # There is none, or it can be written only.
+        return False
 
 
 def _is_full(path: str, more_bytes: int, max_bytes: int) -> bool:

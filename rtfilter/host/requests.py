@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Mapping
 
 from planner.decide import DecideSettings
@@ -24,11 +25,15 @@ from rtfilter.host.statics import indexes_of_scans, indexes_of_targets
 from rtfilter.host.table_facts import with_table_facts
 from rtfilter.host.tasks import answer_tasks
 from rtfilter.options import Options, defaults
-from rtfilter.store.pack_store import PackStore
+from rtfilter.store.pack_store import DEFAULT_INDEX_S, PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, default_directory
 from rtfilter.version import __version__
 
 FEEDBACK_FILE = "feedback.json"
+# Of the time that the bridge waits for an answer (rtfilter.planner.timeoutMs): what may go into waiting for footers and indexes of
+# all scans of a stage.
+ANSWER_SHARE = 0.6
+LEAST_INDEX_S = 0.05
 
 
 @functools.lru_cache(maxsize=64)
@@ -101,7 +106,9 @@ class Requests:
             bloom_fpp=options.bloom_fpp,
             bloom_max_bytes=options.bloom_max_bytes,
             job_from_rows=options.keys_job_from_rows,
-            gate_enabled=options.gate_enabled,
+            # Without reuse a build side that is waited for would run once for its keys and once for the join.
+            gate_enabled=options.gate_enabled and bool(spark.get("reuse", True)),
+            packs_enabled=options.packs_enabled,
             adaptive=bool(spark.get("adaptive", True)) and not frame.json.get("static_only", False),
             field_id_read=bool(spark.get("field_id_read", False)),
             machine=machine_of(spark),
@@ -169,10 +176,12 @@ class Requests:
         spark = frame.json.get("spark") or {}
         settings = DecideSettings(options.cost, machine_of(spark), options.bloom_fpp)
         unknown, verdicts = [], []
+        deadline_s = time.monotonic() + ANSWER_SHARE * options.planner_timeout_ms / 1000
         for asked in frame.json["scans"]:
             scan = parse_scan(frame, asked)
             self.store.prefetch(asked["files"], {column.column for column in scan.columns})
-            case_sensitive, wait_s = bool(spark.get("case_sensitive", False)), options.footers_wait_ms / 1000
+            left_s = max(deadline_s - time.monotonic(), 0.0)
+            case_sensitive, wait_s = bool(spark.get("case_sensitive", False)), min(options.footers_wait_ms / 1000, left_s)
             verdict = self.packs.verdict(
                 asked["files"],
                 scan.columns,
@@ -180,6 +189,7 @@ class Requests:
                 wait_s,
                 options.store_location,
                 predicate=scan.predicate,
+                index_s=min(DEFAULT_INDEX_S, max(left_s - wait_s, LEAST_INDEX_S)),
                 max_stale=options.index_max_stale,
                 accepts=scan.tests_rows,
             )

@@ -19,10 +19,10 @@ from planner.observed import Observation, Traits
 from rtfilter.feedback import store as module
 from rtfilter.feedback.index_state import index_state
 from rtfilter.feedback.lessons import Lesson
-from rtfilter.feedback.store import MOST_AGE_S, MOST_ENTRIES, MOST_LITERALS, Entries, Entry, FeedbackStore, bounded
+from rtfilter.feedback.store import MOST_AGE_S, MOST_ENTRIES, MOST_LITERALS, VERSION, Entries, Entry, FeedbackStore, bounded
 
 LOSS = Lesson("k", "l", "i", "file:/t", "", "dim.id -> fact.k", True, 1.0)
-WIN = replace(LOSS, lost=False, kept=0.1)
+WIN = replace(LOSS, lost=False, kept=0.1, packs=0.4)
 
 
 def past(store: FeedbackStore, of: Lesson = LOSS, indexes: str | None = "") -> Observation | None:
@@ -39,7 +39,10 @@ def losses(store: FeedbackStore, of: Lesson = LOSS, indexes: str | None = "") ->
 
 
 # An entry of the file that a store would believe.
-WHOLE = b'{"key":"k","literals":"l","inputs":"i","root":"file:/t","indexes":"","label":"","losses":7,"kept":0.5,"at_s":1e99}'
+WHOLE = (
+    '{"key":"k","literals":"l","inputs":"i","root":"file:/t","indexes":"","label":"",'
+    '"losses":7,"kept":0.5,"packs":0.25,"at_s":1e99}'
+)
 
 
 class Clock:
@@ -61,7 +64,7 @@ def test_losses_in_a_row_count_and_a_win_ends_the_row(path: Path) -> None:
     store.learn([LOSS])
     assert past(store) == Observation(2, 1.0)
     store.learn([WIN])
-    assert past(store) == Observation(0, 0.1)
+    assert past(store) == Observation(0, 0.1, 0.4)
 
 
 @settings(deadline=None)
@@ -88,7 +91,7 @@ def test_losses_are_counted_for_each_set_of_literals_alone(path: Path) -> None:
     for lesson in (LOSS, narrow, LOSS, narrow):
         store.learn([lesson])
     assert past(store) == Observation(2, 1.0)
-    assert past(store, narrow) == Observation(0, 0.1)
+    assert past(store, narrow) == Observation(0, 0.1, 0.4)
     assert past(store, replace(LOSS, literals="never seen")) is None
 
 
@@ -223,6 +226,10 @@ def test_the_file_is_bounded_in_entries_and_bytes_and_the_oldest_go(path: Path, 
     monkeypatch.setattr(module, "MOST_BYTES", 2_000)
     store.learn([LOSS])
     assert path.stat().st_size <= 2_000 and losses(store) == 1
+    monkeypatch.setattr(module, "MOST_BYTES", 50)
+    store.learn([LOSS])
+    store.flush()
+    assert path.stat().st_size <= 50 and past(store) is None
 
 
 def test_literals_that_are_new_every_time_push_out_only_their_own(path: Path) -> None:
@@ -241,7 +248,7 @@ def test_bounds_keep_the_latest_of_each_filter_in_their_order(learned: list[tupl
     entries: Entries = {}
     for key, literals, at_s in learned:
         entries.pop((str(key), str(literals)), None)
-        entries[str(key), str(literals)] = Entry("i", "r", "", "", 0, None, float(at_s))
+        entries[str(key), str(literals)] = Entry("i", "r", "", "", 0, None, None, float(at_s))
     found = list(bounded(entries, 3.0).items())
     fresh = [item for item in entries.items() if item[1].at_s >= 3.0]
     assert found == [item for item in fresh if item in found]
@@ -258,11 +265,15 @@ def test_bounds_keep_the_latest_of_each_filter_in_their_order(learned: list[tupl
         b"[]",
         b"null",
         b'{"version":99,"entries":{"k":1}}',
-        b'{"version":2,"entries":[{"inputs":"i"}]}',
-        b'{"version":2,"entries":[5]}',
-        b'{"version":2,"entries":[' + WHOLE.replace(b"0.5", b"[]") + b"]}",
-        b'{"version":2,"entries":[' + WHOLE.replace(b"7", b"Infinity") + b"]}",
-        b'{"version":2,"entries":[' + WHOLE.replace(b"7", b"NaN") + b"]}",
+        *(
+            f'{{"version":{VERSION},"entries":[{entry}]}}'.encode()
+            for entry in (
+                '{"inputs":"i"}',
+                "5",
+                *(WHOLE.replace("0.5", value) for value in ("[]", "1.01", "-0.5", "NaN")),
+                *(WHOLE.replace("7", value) for value in ("Infinity", "NaN")),
+            )
+        ),
         pytest.param(b"[" * 500_000, id="half a million lists in each other"),
         b"\xff",
     ],
@@ -278,8 +289,8 @@ def test_a_file_that_cannot_be_read_is_no_error_and_is_replaced(path: Path, cont
 
 def test_an_entry_with_all_its_parts_is_believed(path: Path) -> None:
     path.parent.mkdir()
-    path.write_bytes(b'{"version":2,"entries":[' + WHOLE + b"]}")
-    assert past(FeedbackStore(path)) == Observation(7, 0.5)
+    path.write_text(f'{{"version":{VERSION},"entries":[{WHOLE}]}}')
+    assert past(FeedbackStore(path)) == Observation(7, 0.5, 0.25)
 
 
 def test_a_file_of_an_older_version_is_forgotten(path: Path) -> None:
@@ -333,5 +344,6 @@ def test_the_state_of_indexes_changes_with_every_entry_of_a_log_and_for_files_an
     assert index_state(f"file:{table}/part-0.parquet", "") == index_state(f"file:{table}", "")
     (table / "another").mkdir()
     assert index_state(f"file:{table}/another", "") == "", "what is above a table is another one"
+    assert index_state(f"file:{table}/another\nfile:{table}", "") == index_state(f"file:{table}", "") != "", "of several places"
     assert index_state("s3a://bucket/t", "") is None
     assert index_state("s3a://bucket/t", str(table / "_rtfilter")) == index_state(f"file:{table}", "")

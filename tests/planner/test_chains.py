@@ -37,10 +37,10 @@ def table(name: str, id: int, rows: int, conjuncts: Sequence[str] = ()) -> Raw:
     return where(scan(name, *columns, rows=rows, bytes=rows * 8, filters=asked), conjuncts=asked)
 
 
-def suppliers_of_a_nation(nation: Raw, rows: int = 1_500_000, join_type: str = "Inner") -> Raw:
+def suppliers_of_a_nation(nation: Raw, rows: int = 1_500_000, join_type: str = "Inner", suppliers: int = 10_000) -> Raw:
     """lineitem ⋈ orders, shuffled; then supplier, then nation, both broadcast."""
     ordered = merged(table("lineitem", 1, rows), table("orders", 11, rows // 4), [attr(1)], [attr(11)], join_type=join_type)
-    supplied = join(ordered, broadcast(table("supplier", 21, 10_000)), [attr(2)], [attr(21)])
+    supplied = join(ordered, broadcast(table("supplier", 21, suppliers)), [attr(2)], [attr(21)])
     return join(supplied, broadcast(nation), [attr(22)], [attr(31)])
 
 
@@ -93,6 +93,19 @@ def test_what_the_feeder_costs_is_counted_where_the_gain_is() -> None:
     )
     assert waits["nation.n_0"] == dearer["nation.n_0"] == 0.0
     assert dearer["supplier.s_0"] - waits["supplier.s_0"] == pytest.approx(60.0)
+
+
+def test_what_the_feeder_gains_itself_is_taken_off_before() -> None:
+    """Reducing 100,000 suppliers brings in what waiting for the nation takes, though not the margin that a wait must have."""
+
+    def waits_for(suppliers: int) -> tuple[float, float]:
+        answer = on_two_cores(suppliers_of_a_nation(ONE_NATION, rows=6_000_000, suppliers=suppliers))
+        waits = {placeholder.label: placeholder.ahead.wait_ms for placeholder in answer.placeholders}
+        return waits["nation.n_0"], waits["supplier.s_0"] - TWO_CORES.constants.gate_ms
+
+    (few_nation, few), (many_nation, many) = waits_for(10_000), waits_for(100_000)
+    assert few_nation == many_nation == 0.0
+    assert few > TWO_CORES.constants.gate_ms / 2 and many < TWO_CORES.constants.gate_ms / 10
 
 
 def test_what_a_filter_let_through_behind_a_feeder_is_not_expected_of_it_alone() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.answer import Placeholder
-from planner.observed import Observation, Recall
+from planner.observed import Observation, Recall, Traits
 from tests.planner.plans import (
     Raw,
     answer_to,
@@ -51,15 +51,15 @@ def only_placeholder(root: Raw, **settings: Any) -> Placeholder:
     return placeholder
 
 
-def past(root: Raw, losses: int, kept: float | None = 1.0) -> Recall:
+def past(root: Raw, losses: int, kept: float | None = 1.0, packs: float | None = None) -> Recall:
     """What the one filter of a plan did, and nothing of any other."""
     known = only_placeholder(root).traits
-    return lambda traits: Observation(losses, kept) if traits == known else None
+    return lambda traits: Observation(losses, kept, packs) if traits == known else None
 
 
-def gated(build: Raw) -> Raw:
+def gated(build: Raw, fact_bytes: int = 10_000_000_000) -> Raw:
     """A fact large enough to wait for what a condition leaves of the dimension."""
-    sides = exchange(fact(bytes=10_000_000_000)), exchange(build)
+    sides = exchange(fact(bytes=fact_bytes)), exchange(build)
     return join(*sides, [attr(1, "k")], [attr(11, "d_key")], kind="sort_merge_join", build_side=None)
 
 
@@ -152,6 +152,22 @@ class TestRefusals:
     def test_one_that_lost_once_is(self) -> None:
         assert len(answer_to(star(), recall=past(star(), 1)).placeholders) == 1
 
+    @pytest.mark.parametrize("means", [{"kinds": ("range",)}, {"packs_enabled": False}, {"max_keys": 5}, {"bloom_max_bytes": 10}])
+    def test_losses_with_other_means_are_not_held_against_it(self, means: dict[str, Any]) -> None:
+        """A range that rejects nothing says nothing of a set."""
+        known = only_placeholder(star(), **means).traits
+
+        def recall(traits: Traits) -> Observation | None:
+            return Observation(5) if traits == known else None
+
+        assert len(answer_to(star(), recall=recall).placeholders) == 1
+        assert only_candidate(star(), recall=recall, **means).reason == "LOST_TWICE"
+
+    def test_nor_are_those_with_a_hint(self) -> None:
+        hinted = star(fact(hints=[{"words": ["range"], "names": [], "known": []}]))
+        assert only_candidate(hinted, recall=past(hinted, 5)).reason == "LOST_TWICE"
+        assert len(answer_to(star(), recall=past(hinted, 5)).placeholders) == 1
+
     def test_it_is_tried_again_when_its_inputs_have_changed(self) -> None:
         changed = star(fact(bytes=100_000_001))
         assert len(answer_to(changed, recall=past(star(), 5)).placeholders) == 1
@@ -182,6 +198,20 @@ class TestEstimates:
         recall = past(gated(WIDE), losses=0, kept=1.0)
         assert only_candidate(gated(WIDE)).reason == "PLANNED"
         assert only_candidate(gated(WIDE), recall=recall).reason == "WAIT_DOES_NOT_PAY"
+
+    def test_packs_that_it_rejected_count_as_many_as_they_were(self) -> None:
+        """As long as nobody has seen it, only a part of what has no partner is expected to lie in packs of its own."""
+        small = gated(NARROW, fact_bytes=40_000_000)
+        assert only_candidate(small, recall=past(small, losses=0, kept=0.9)).reason == "WAIT_DOES_NOT_PAY"
+        assert only_candidate(small, recall=past(small, losses=0, kept=0.9, packs=0.9)).reason == "PLANNED"
+
+    def test_nothing_is_expected_of_what_is_not_allowed(self) -> None:
+        small = gated(NARROW, fact_bytes=20_000_000)
+        assert only_candidate(small).reason == only_candidate(small, kinds=("bloom",)).reason == "PLANNED"
+        assert only_candidate(small, kinds=("range",)).reason == "WAIT_DOES_NOT_PAY"
+        large = gated(NARROW, fact_bytes=200_000_000)
+        assert only_candidate(large, kinds=("range",)).reason == "PLANNED"
+        assert only_candidate(large, kinds=("range",), packs_enabled=False).reason == "WAIT_DOES_NOT_PAY"
 
     def test_what_a_wide_range_let_through_keeps_no_narrow_one_from_its_gate(self) -> None:
         recall = past(gated(WIDE), losses=1, kept=1.0)

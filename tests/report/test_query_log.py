@@ -67,3 +67,12 @@ def test_a_line_longer_than_a_file_gets_one_of_its_own(tmp_path: Path) -> None:
 def test_a_path_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(QueryLogError, match=r"missing.*rtfilter\.log\.path"):
         append_line(str(tmp_path / "missing" / "log.jsonl"), b"x\n", WIDE)
+
+
+def test_a_line_after_half_a_one_is_whole(tmp_path: Path) -> None:
+    """What a full disk cuts off is lost; what comes once there is room is not."""
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b'{"a":1}\n{"b":')
+    for number in range(2):
+        append_line(str(log), b'{"c":%d}\n' % number, 1_000)
+    assert log.read_bytes().splitlines() == [b'{"a":1}', b'{"b":', b'{"c":0}', b'{"c":1}']

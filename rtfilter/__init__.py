@@ -14,6 +14,7 @@ from rtfilter.version import __version__
 if TYPE_CHECKING:
     from rtfilter.errors import (
         BenchError,
+        CalibrationError,
         IndexDefinitionError,
         IndexStateError,
         IndexStorageError,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         NotConfiguredError,
         OptionError,
         ProtocolError,
+        QueryLogError,
         ResultMismatchError,
         RtFilterError,
         UnsupportedSparkError,
@@ -41,6 +43,7 @@ _HOMES = {
     "rtfilter.store.sketches.kinds": ("Bloom", "CMap", "Histogram", "MinMax", "ValueSet"),
     "rtfilter.errors": (
         "BenchError",
+        "CalibrationError",
         "IndexDefinitionError",
         "IndexStateError",
         "IndexStorageError",
@@ -49,6 +52,7 @@ _HOMES = {
         "NotConfiguredError",
         "OptionError",
         "ProtocolError",
+        "QueryLogError",
         "ResultMismatchError",
         "RtFilterError",
         "UnsupportedSparkError",
@@ -60,6 +64,7 @@ __all__ = [
     "BenchError",
     "Bloom",
     "CMap",
+    "CalibrationError",
     "Histogram",
     "Index",
     "IndexDefinitionError",
@@ -71,6 +76,7 @@ __all__ = [
     "NotConfiguredError",
     "OptionError",
     "ProtocolError",
+    "QueryLogError",
     "ResultMismatchError",
     "RtFilterError",
     "UnsupportedSparkError",

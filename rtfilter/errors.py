@@ -69,3 +69,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if close:
         return f"Did you mean {close[0]!r}?"
     return f"Known are: {', '.join(choices)}."
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without the stack that Py4J adds; its class when it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

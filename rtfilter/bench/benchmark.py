@@ -20,11 +20,11 @@ from rtfilter.bench.machine import MachineData, machine_data
 from rtfilter.bench.modes import DUCKDB
 from rtfilter.bench.progress import BenchProgress
 from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
-from rtfilter.bench.run import Engine, Outcome, Step, first_line, run_query
+from rtfilter.bench.run import Engine, Outcome, Step, run_query
 from rtfilter.bench.session import nothing_learned, start_session
 from rtfilter.bench.spark_engine import SparkEngine, register_tables
 from rtfilter.bench.suite import DataRequest, Query, Suite
-from rtfilter.errors import BenchError, RtFilterError
+from rtfilter.errors import BenchError
 from rtfilter.hardware import usable_cpus
 
 if TYPE_CHECKING:
@@ -155,17 +155,12 @@ def _engines(plan: Plan, tables: Mapping[str, Path], progress: BenchProgress) ->
 
 
 def _spark(plan: Plan, scratch: Path) -> SparkSession:
-    try:
-        return start_session(
-            f"rtfilter bench {plan.suite.name}",
-            plan.settings.master,
-            plan.settings.broadcast_threshold_bytes,
-            conf={**plan.suite.spark_conf, **nothing_learned(scratch)},
-        )
-    except RtFilterError:
-        raise
-    except Exception as error:  # whatever Py4J or Spark raises
-        raise BenchError(f"Spark does not start with --master {plan.settings.master!r}: {first_line(error)}") from error
+    return start_session(
+        f"rtfilter bench {plan.suite.name}",
+        plan.settings.master,
+        plan.settings.broadcast_threshold_bytes,
+        conf={**plan.suite.spark_conf, **nothing_learned(scratch)},
+    )
 
 
 def local_threads(master: str) -> int:

@@ -17,7 +17,7 @@ from rtfilter.bench.judge import answer_difference, difference
 from rtfilter.bench.modes import judge_of
 from rtfilter.bench.order_keys import without_limit
 from rtfilter.bench.suite import Query
-from rtfilter.errors import BenchError
+from rtfilter.errors import BenchError, first_line
 
 
 class QueryFailedError(BenchError):
@@ -38,11 +38,6 @@ def query_error(query: Query, mode: str, error: Exception, timeout_s: float | No
 def unreadable_table(name: str, path: Path, error: Exception) -> BenchError:
     """What an engine raises for a table that it can't make a view of."""
     return BenchError(f"table {name!r} cannot be read as Parquet from {str(path)!r}: {first_line(error)}")
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, without the stack that Py4J adds; its class when it says nothing."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @dataclass(frozen=True)

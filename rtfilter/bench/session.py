@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rtfilter.bridge.java import find_java
+from rtfilter.errors import BenchError, first_line
 from rtfilter.hardware import memory_bytes
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ def start_session(
 
     Raises:
         JavaNotFoundError, UnsupportedSparkError, JarBuildError: the bridge cannot be made ready.
+        BenchError: Spark does not start, with this master for one.
     """
+    find_java()
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
@@ -53,7 +57,11 @@ def start_session(
         builder = builder.config("spark.sql.autoBroadcastJoinThreshold", str(broadcast_threshold_bytes))
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
-    session: SparkSession = configure(builder).getOrCreate()
+    builder = configure(builder)
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except Exception as error:  # whatever Py4J or Spark raises
+        raise BenchError(f"Spark does not start with --master {master!r}: {first_line(error)}") from error
     return session
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rtfilter.bench.deadline import deadline
 from rtfilter.bench.modes import LAYER_MODES, MODE_KEYS, SPARK_CONF_BY_MODE
-from rtfilter.bench.run import Execution, first_line, query_error, unreadable_table
+from rtfilter.bench.run import Execution, query_error, unreadable_table
 from rtfilter.bench.suite import Query
-from rtfilter.errors import BenchError
+from rtfilter.errors import BenchError, first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

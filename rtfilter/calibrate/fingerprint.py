@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 
 from rtfilter.hardware import cpu_model, memory_bytes, usable_cpus
@@ -31,5 +32,7 @@ class Fingerprint:
 def fingerprint_here(spark: str, master: str) -> Fingerprint:
     """This machine with a Spark version and a master; `local[*]` counts as what it stands for."""
     cores = usable_cpus()
-    named = f"local[{cores}]" if master in ("local[*]", "local[*,*]") else master
+    # local[threads, failures]: how often a task may fail has no part in times.
+    local = re.fullmatch(r"local\[\s*(\*|\d+)\s*(?:,\s*\d+\s*)?\]", master)
+    named = master if local is None else f"local[{cores if local.group(1) == '*' else local.group(1)}]"
     return Fingerprint(cpu_model(), cores, round(memory_bytes() / 2**30), spark, named)

@@ -16,8 +16,9 @@ from rtfilter.bridge.jar import find_spark
 from rtfilter.calibrate.arithmetic import constants_from
 from rtfilter.calibrate.fingerprint import Fingerprint, fingerprint_here
 from rtfilter.calibrate.measure import best_times
-from rtfilter.calibrate.stored import calibration_file, write_calibration
+from rtfilter.calibrate.stored import calibration_file, check_place, write_calibration
 from rtfilter.calibrate.trials import make_tables, trials_on
+from rtfilter.errors import CalibrationError, RtFilterError, first_line
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,10 @@ def calibrate(master: str, rows: int, location: Path | None, tell: Callable[[str
     afterwards; a temporary one when left out. `tell` hears of every run.
 
     Raises:
-        CalibrationError: the machine is too busy, or too few rows show nothing, or the file can't be written.
+        CalibrationError: the machine is too busy, or too few rows show nothing, or a file can't be written.
+        BenchError: Spark does not start with this master.
     """
+    check_place(place_of(master)[1])
     tell("starts Spark", 0, 0)
     spark = start_session("rtfilter calibrate", master)
     try:
@@ -44,6 +47,10 @@ def calibrate(master: str, rows: int, location: Path | None, tell: Callable[[str
             tables, sizes = make_tables(spark, folder.as_uri(), rows)
             constants = constants_from(best_times(trials_on(tables), tell), sizes)
         fingerprint = fingerprint_here(spark.version, spark.sparkContext.master or master)
+    except RtFilterError:
+        raise
+    except Exception as error:  # whatever Spark raises: a full disk, executors that see no --location
+        raise CalibrationError(f"a trial failed with master {master!r}: {first_line(error)}") from error
     finally:
         spark.stop()
     path = calibration_file(fingerprint)
@@ -64,7 +71,10 @@ def _folder(location: Path | None) -> Iterator[Path]:
             yield Path(name)
         return
     folder = location.absolute() / f"rtfilter-calibrate-{uuid.uuid4().hex}"
-    folder.mkdir(parents=True)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as e:
+        raise CalibrationError(f"{location} can't be written ({e.strerror or e}): name another directory with --location.") from e
     try:
         yield folder
     finally:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,31 @@ def write_calibration(fingerprint: Fingerprint, constants: Constants, path: Path
         CalibrationError: it can't be written.
     """
     content = {"format": FORMAT, "fingerprint": fingerprint.to_dict(), "constants": constants.to_dict()}
+    with _part_of(path) as part:
+        part.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        part.replace(path)
+
+
+def check_place(path: Path) -> None:
+    """Looks whether a calibration can be kept there, before minutes are spent on one.
+
+    Raises:
+        CalibrationError: it can't.
+    """
+    with _part_of(path) as part:
+        part.write_text("", encoding="utf-8")
+
+
+@contextmanager
+def _part_of(path: Path) -> Iterator[Path]:
+    """A file beside `path` that is gone afterwards, whatever happens."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-        part.replace(path)
+        try:
+            yield part
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as e:
         way_out = "set RTFILTER_CACHE to a directory that can be written"
         raise CalibrationError(f"{path} can't be written ({e.strerror or e}); {way_out}.") from e
@@ -51,7 +72,7 @@ def read_calibration(fingerprint: Fingerprint, path: Path) -> Constants | None:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         raise CalibrationError(f"{path} can't be read ({e}). {RUN_IT}.") from e
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CalibrationError(f"{path} is no calibration of format {FORMAT}. {RUN_IT}.")
@@ -65,6 +86,6 @@ def _constants(values: Any, path: Path) -> Constants:
     if not isinstance(values, Mapping) or set(values) != names:
         raise CalibrationError(f"{path} has other constants than this version of rtfilter. {RUN_IT}.")
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
             raise CalibrationError(f"{path} has {name} = {value!r}, which is no time. {RUN_IT}.")
     return Constants(**{name: float(value) for name, value in values.items()})

@@ -22,9 +22,10 @@ MOST_BUILD_KEYS = 200_000
 PACK_SHARE, SPLIT_SHARE = 1 / 8, 1 / 400
 # Files are opened one by one in the trials of footers; this share of the rows is enough for that.
 FILES, FILES_ROW_SHARE = 64, 1 / 8
-# What is seen of the layer itself shows only if it does not think about what pays.
+# What is seen of the layer itself shows only if it does not think about what pays. Of tables that go again nothing is learned.
 LAYER_ON = {
     "rtfilter.enabled": "true",
+    "rtfilter.feedback.enabled": "false",
     "rtfilter.cost": "always",
     "rtfilter.planner.timeoutMs": "30000",
     "rtfilter.footers.waitMs": "20000",
@@ -91,7 +92,7 @@ class Tables:
 def make_tables(spark: SparkSession, location: str, rows: int) -> tuple[Tables, Sizes]:
     """Writes the trials' tables below `location`: `fact`, a running number and three columns of random values, the same in more
     packs and in more files, and what it is joined with."""
-    cores = max(spark.sparkContext.defaultParallelism, 1)
+    cores = max(jvm.cores(spark), 1)
     values = [f"pmod(xxhash64(id, {seed}), {VALUES}) as {name}" for seed, name in enumerate("abc")]
     fact = spark.range(0, rows, 1, cores).selectExpr("id as k", *values)
     part = fact.limit(round(rows * FILES_ROW_SHARE))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rtfilter.cli.output import json_option, print_json, working
-from rtfilter.errors import BenchError, RtFilterError
+from rtfilter.errors import BenchError, RtFilterError, first_line
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 sql_option: Option = click.option("--sql", required=True, metavar="FILE_OR_TEXT", help="Spark SQL, or a file that holds it.")
@@ -72,7 +72,7 @@ def _plan_in_spark(sql: str, paths: dict[str, str], describe: Callable[[Any], An
     except RtFilterError:
         raise
     except Exception as error:  # Spark's analysis and file errors; their first line says what is wrong
-        raise BenchError((str(error).strip().splitlines() or [type(error).__name__])[0]) from error
+        raise BenchError(first_line(error)) from error
     finally:
         spark.stop()
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rtfilter.errors import IndexDefinitionError, did_you_mean
+from rtfilter.errors import IndexDefinitionError, did_you_mean, first_line
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.places import file_access
 from rtfilter.store.packindex.listing import ListedTable, list_directory, table_files
@@ -85,7 +85,7 @@ def typed_table(spark: SparkSession | None, table: str) -> TypedTable:
     try:
         schema = (spark.read.parquet(_path_for_spark(listed)) if is_path(table) else spark.table(table)).schema
     except PySparkException as error:
-        raise IndexDefinitionError(f"Spark can't read the table {table!r}: {_first_line(error)}") from error
+        raise IndexDefinitionError(f"Spark can't read the table {table!r}: {first_line(error)}") from error
     return TypedTable(listed, {field.name: field.dataType.simpleString() for field in schema.fields})
 
 
@@ -115,7 +115,7 @@ def _catalog_table(spark: SparkSession, table: str) -> ListedTable:
         described = {row["col_name"]: row["data_type"] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()}
         paths = sorted(_path_of_uri(uri) for uri in spark.table(table).inputFiles())
     except PySparkException as error:
-        raise IndexDefinitionError(f"the table {table!r} can't be found: {_first_line(error)}") from error
+        raise IndexDefinitionError(f"the table {table!r} can't be found: {first_line(error)}") from error
     provider, location = str(described.get("Provider", "")), described.get("Location")
     if provider.lower() != "parquet" or location is None:
         what = provider or "a view or something else without files"
@@ -136,7 +136,3 @@ def _path_of_uri(uri: str) -> str:
     text = unquote(uri)
     # Where there is no host Hadoop's texts have one slash, URIs may have three.
     return local_path(text) or text.replace(":///", ":/", 1)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

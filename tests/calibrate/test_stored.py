@@ -13,7 +13,7 @@ import pytest
 from planner.cost import DEFAULTS, Constants
 from rtfilter import hardware
 from rtfilter.calibrate.fingerprint import Fingerprint, fingerprint_here
-from rtfilter.calibrate.stored import calibration_file, read_calibration, write_calibration
+from rtfilter.calibrate.stored import calibration_file, check_place, read_calibration, write_calibration
 from rtfilter.errors import CalibrationError
 from rtfilter.host import machines
 
@@ -66,6 +66,7 @@ def test_each_machine_and_master_has_a_file_of_its_own(change: dict[str, Any]) -
         ({"constants": {**DEFAULTS.to_dict(), "job_ms": -1.0}}, "job_ms = -1.0"),
         ({"constants": {**DEFAULTS.to_dict(), "job_ms": True}}, "job_ms = True"),
         ({"constants": {**DEFAULTS.to_dict(), "job_ms": float("nan")}}, "job_ms = nan"),
+        ({"constants": {**DEFAULTS.to_dict(), "job_ms": 10**400}}, "job_ms = 1000"),
     ],
 )
 def test_a_file_with_anything_odd_is_not_used_and_says_what_to_do(change: dict[str, Any], says: str) -> None:
@@ -74,7 +75,7 @@ def test_a_file_with_anything_odd_is_not_used_and_says_what_to_do(change: dict[s
     assert "rtfilter calibrate" in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 1, "fingerprint"'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 1, "fingerprint"', pytest.param("[" * 500_000, id="deep")])
 def test_half_a_file_is_not_used(text: str) -> None:
     path = kept()
     path.write_text(text, encoding="utf-8")
@@ -86,11 +87,22 @@ def test_a_place_that_can_not_be_written_is_named(cache: Path) -> None:
     (cache / "calibration").write_text("a file where a folder should be", encoding="utf-8")
     with pytest.raises(CalibrationError, match="RTFILTER_CACHE"):
         write_calibration(HERE, MEASURED, calibration_file(HERE))
+    with pytest.raises(CalibrationError, match="RTFILTER_CACHE"):
+        check_place(calibration_file(HERE))
+
+
+def test_looking_at_a_place_leaves_what_is_there() -> None:
+    path = kept()
+    check_place(path)
+    assert read_calibration(HERE, path) == MEASURED and [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 class TestFingerprint:
     def test_a_local_master_stands_for_the_cores_that_it_takes(self) -> None:
         assert fingerprint_here("4.3.0", "local[*]") == fingerprint_here("4.3.0", f"local[{hardware.usable_cpus()}]")
+        assert fingerprint_here("4.3.0", "local[*, 4]") == fingerprint_here("4.3.0", "local[*]")
+        assert fingerprint_here("4.3.0", "local[3,4]") == fingerprint_here("4.3.0", "local[3]")
+        assert fingerprint_here("4.3.0", "local[3]") != fingerprint_here("4.3.0", "local[4]")
         assert fingerprint_here("4.3.0", "spark://m:7077").master == "spark://m:7077"
 
     def test_the_processor_is_named_where_linux_names_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from rtfilter.bridge import jvm
 from rtfilter.calibrate.trials import make_tables, trials_on
 
 
 def test_every_trial_runs_and_the_tables_are_as_they_should_be(spark: SparkSession, tmp_path: Path) -> None:
     tables, sizes = make_tables(spark, tmp_path.as_uri(), 20_000)
+    assert jvm.cores(spark) == 2
     assert (sizes.rows, sizes.cores, sizes.build_keys) == (20_000, 2, 20_000)
     # A file for each core, of 10,000 rows in packs of an eighth of that, and of 100 in the other table.
     assert (sizes.packs, sizes.split_packs) == (16, 200)

@@ -66,10 +66,13 @@ def _conf(rng: Random, ansi: bool) -> tuple[tuple[str, str], ...]:
         (0.12, "spark.sql.files.maxPartitionBytes", "16384"),
         (0.4, "spark.sql.autoBroadcastJoinThreshold", "-1"),
         (0.3, "rtfilter.kinds", rng.choice(["range", "set", "bloom", "range,bloom"])),
-        (0.8, "rtfilter.cost", "always"),
+        (0.65, "rtfilter.cost", "always"),
         (0.12, "rtfilter.set.maxKeys", str(rng.choice([0, 1, 5]))),
     ]
     entries.update({key: value for share, key, value in rare if rng.random() < share})
+    if "rtfilter.cost" not in entries:
+        # Where rows are not tested one by one batches are; a pack has some tens of rows.
+        entries["spark.sql.parquet.columnarReaderBatchSize"] = str(rng.choice([1, 7, 20]))
     return tuple(entries.items())
 
 

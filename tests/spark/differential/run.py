@@ -45,6 +45,7 @@ class Outcome:
     packs_read: int
     rows: int
     rows_dropped: int = 0
+    rows_skipped: int = 0
     gates: int = 0
     warnings: tuple[str, ...] = ()
     detail: str = ""
@@ -141,6 +142,7 @@ class Harness:
             packs_read=sum(scan["packs_read"] for scan in narrowed),
             rows=on.total(),
             rows_dropped=sum(each["rows_dropped"] for each in jvm.row_metrics(frame)),
+            rows_skipped=sum(scan["rows_skipped"] for scan in narrowed),
             gates=0 if report is None else sum(each.gate and each.decision == "applied" for each in report.filters),
             warnings=() if report is None else tuple(str(warning) for warning in report.warnings),
             detail="" if off is None else _difference("on", on, "off", off) or _difference("off", off, "DuckDB", expected),

@@ -29,7 +29,10 @@ TYPES = (
     ),
     *("binary", "decimal(9,2)", "decimal(18,4)", "decimal(22,2)", "decimal(12,1)"),
 )
-SETTINGS = ("rtfilter.cost", "rtfilter.kinds", "rtfilter.set.maxKeys", "spark.sql.autoBroadcastJoinThreshold")
+SETTINGS = (
+    *("rtfilter.cost", "rtfilter.kinds", "rtfilter.set.maxKeys"),
+    *("spark.sql.autoBroadcastJoinThreshold", "spark.sql.parquet.columnarReaderBatchSize"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from rtfilter.host.statics import indexes_of_scans, indexes_of_targets
 from rtfilter.host.table_facts import with_table_facts
 from rtfilter.host.tasks import answer_tasks
 from rtfilter.options import Options, defaults
-from rtfilter.store.pack_store import DEFAULT_INDEX_S, PackStore
+from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, default_directory
 from rtfilter.version import __version__
 
@@ -33,7 +33,6 @@ FEEDBACK_FILE = "feedback.json"
 # Of the time that the bridge waits for an answer (rtfilter.planner.timeoutMs): what may go into waiting for footers and indexes of
 # all scans of a stage.
 ANSWER_SHARE = 0.6
-LEAST_INDEX_S = 0.05
 
 
 @functools.lru_cache(maxsize=64)
@@ -106,8 +105,8 @@ class Requests:
             bloom_fpp=options.bloom_fpp,
             bloom_max_bytes=options.bloom_max_bytes,
             job_from_rows=options.keys_job_from_rows,
-            # Without reuse a build side that is waited for would run once for its keys and once for the join.
-            gate_enabled=options.gate_enabled and bool(spark.get("reuse", True)),
+            # Without reuse a build side that is waited for runs once for its keys and once for the join.
+            gate_enabled=options.gate_enabled and (bool(spark.get("reuse", True)) or options.cost == "always"),
             packs_enabled=options.packs_enabled,
             adaptive=bool(spark.get("adaptive", True)) and not frame.json.get("static_only", False),
             field_id_read=bool(spark.get("field_id_read", False)),
@@ -180,8 +179,7 @@ class Requests:
         for asked in frame.json["scans"]:
             scan = parse_scan(frame, asked)
             self.store.prefetch(asked["files"], {column.column for column in scan.columns})
-            left_s = max(deadline_s - time.monotonic(), 0.0)
-            case_sensitive, wait_s = bool(spark.get("case_sensitive", False)), min(options.footers_wait_ms / 1000, left_s)
+            case_sensitive, wait_s = bool(spark.get("case_sensitive", False)), options.footers_wait_ms / 1000
             verdict = self.packs.verdict(
                 asked["files"],
                 scan.columns,
@@ -189,7 +187,7 @@ class Requests:
                 wait_s,
                 options.store_location,
                 predicate=scan.predicate,
-                index_s=min(DEFAULT_INDEX_S, max(left_s - wait_s, LEAST_INDEX_S)),
+                deadline_s=deadline_s,
                 max_stale=options.index_max_stale,
                 accepts=scan.tests_rows,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -34,6 +35,8 @@ from rtfilter.store.tables import MOST_LISTS, ColumnFilter, FooterStore, Verdict
 
 # Well below the time that the bridge waits for an answer (rtfilter.planner.timeoutMs).
 DEFAULT_INDEX_S = 0.5
+# For sketches that are in memory.
+LEAST_INDEX_S = 0.05
 # Longest time for a look at the footers of files that lose packs; what it has found out is kept for the next query.
 TRUST_S = 0.25
 # Indexes of one file list whose layout is kept.
@@ -129,15 +132,17 @@ class PackStore:
         index_s: float = DEFAULT_INDEX_S,
         max_stale: float = 1.0,
         accepts: bool = False,
+        deadline_s: float = math.inf,
     ) -> StoreVerdict | None:
         """Which packs each filter keeps, by footers and by every index; None when the digest is not known.
 
         `location` is `rtfilter.store.location`; `predicate` a static predicate as sketches/predicates.py describes it; `index_s`
         the seconds that indexes may take: packs whose sketches are not read by then are kept. `max_stale`: the share of the
         listed bytes that an index may not know as they are now; a staler one is not asked. `accepts`: packs that filters keep whole
-        are looked for too, which takes twice the time.
+        are looked for too, which takes twice the time. `deadline_s`: when, by the monotonic clock, footers are not waited for any
+        more, and indexes have next to no time.
         """
-        packs = self.footers.verdict(digest, filters, case_sensitive, wait_s)
+        packs = self.footers.verdict(digest, filters, case_sensitive, min(wait_s, max(deadline_s - time.monotonic(), 0.0)))
         with self._lock:
             listed = self._lists.get(digest)
             if listed is not None:
@@ -147,7 +152,8 @@ class PackStore:
         if listed.files and not packs.files_unknown:
             names = (each.column for each in filters)
             self.seen.tell(listed.files, listed.total_bytes, packs.rows_total, zip(names, packs.value_spans, strict=True))
-        deadline_s = time.monotonic() + index_s
+        now_s = time.monotonic()
+        deadline_s = min(now_s + index_s, max(deadline_s, now_s + LEAST_INDEX_S))
         tree = None if predicate is None else parse_predicate(predicate)
         try:
             return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s, max_stale, accepts)

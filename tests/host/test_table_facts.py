@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,3 +80,16 @@ def test_a_file_that_is_not_known_tells_nothing_of_the_table(table: Path) -> Non
     store.add_list("d", *listing(sorted(table.iterdir())))
     fill(store, "k")
     assert store.seen.facts([f"file:{table}"], sum(file.stat().st_size for file in table.iterdir())) is None
+
+
+def test_past_its_deadline_a_fill_waits_for_no_footer(store: PackStore) -> None:
+    """Of the scans of one stage the last has what the others have left of the bridge's patience."""
+    silent = "s3a://bucket/0.parquet"
+    store.add_list("remote", [silent], [1000], [0])
+    store.footers.prefetch("remote", ["k"])
+    assert store.footers.needs_bridge("remote", ["k"]) == [0]
+    keys = filter_of_keys(np.array([1], dtype=np.int64))
+    began_s = time.monotonic()
+    found = store.verdict("remote", [ColumnFilter("k", "int", keys)], wait_s=20.0, deadline_s=began_s + 0.1)
+    assert found is not None and found.packs.files_unknown == 1
+    assert time.monotonic() - began_s < 10.0

@@ -68,7 +68,7 @@ object Footers extends Logging {
 
   private def send(layer: LayerSession, files: ScanFiles, indices: Seq[Int], conf: Configuration): Unit = {
     var batch = Vector.empty[Tail]
-    def size = batch.map(_.bytes.map(_.length).getOrElse(0)).sum
+    var size = 0L
     def flush(): Unit = {
       var at = 0
       val items = batch.map {
@@ -77,13 +77,18 @@ object Footers extends Logging {
       }
       layer.ask("footers", Seq("digest" -> files.digest, "items" -> items), batch.flatMap(_.bytes.toOption), Some(WaitMs))
       batch = Vector.empty
+      size = 0
     }
     val wanted = indices.map(i => (i, files.paths(i), files.sizes(i)))
     val asJob = indices.size >= layer.number("rtfilter.footers.jobFromFiles", 1000L)
     // Remote reads wait for the network, not for a core.
     wanted.grouped(if (asJob) FilesPerJob else 64).foreach { group =>
-      batch ++= (if (asJob) readInTasks(layer.session.sparkContext, group, conf) else group.par(16)(read(_, conf)))
-      if (size > BatchBytes) flush()
+      (if (asJob) readInTasks(layer.session.sparkContext, group, conf) else group.par(16)(read(_, conf))).foreach { tail =>
+        batch :+= tail
+        size += tail.bytes.map(_.length).getOrElse(0)
+        // A frame of a gigabyte would be the end of the host.
+        if (size > BatchBytes) flush()
+      }
     }
     if (batch.nonEmpty) flush()
   }

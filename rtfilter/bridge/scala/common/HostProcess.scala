@@ -122,8 +122,7 @@ final class HostProcess(python: String) extends Logging {
     } finally writing.unlock()
     else outbox.put((message, body))
 
-  private def writeFrames(): Unit = while (true) {
-    val (message, body) = outbox.take()
+  private def writeFrames(): Unit = while (failure.isEmpty) Option(outbox.poll(10, TimeUnit.SECONDS)).foreach { case (message, body) =>
     writing.lock()
     try write(message, Json.mapper.writeValueAsBytes(message), body) finally writing.unlock()
   }

@@ -100,6 +100,7 @@ object PlannerHost {
 
   private def daemons(name: String): ThreadFactory = (work: Runnable) => { val t = new Thread(work, name); t.setDaemon(true); t }
 
-  def of(session: SparkSession): PlannerHost = hosts.computeIfAbsent(session.sparkContext, sc => new PlannerHost(sc))
+  def of(session: SparkSession): PlannerHost = hosts.computeIfAbsent(session.sparkContext, sc =>
+    if (sc.isStopped) throw new HostUnavailable("the application has ended") else new PlannerHost(sc))
   private def forget(sc: SparkContext): Unit = hosts.remove(sc)
 }

@@ -17,6 +17,8 @@ from rtfilter.report import report_from_record
 ROTATED_SUFFIX = ".1"
 LOCK_SUFFIX = ".lock"
 LOCK_WAIT_S = 2.0
+# Logs in which this process has left half a line, for the disk was full. A file's end can't tell: others may be writing.
+_torn: set[str] = set()
 
 
 def log_line(record: Mapping[str, Any], now: datetime) -> bytes:
@@ -34,7 +36,8 @@ def append_line(path: str, line: bytes, max_bytes: int) -> None:
     try:
         if _is_full(path, len(line), max_bytes):
             _rotate(path, len(line), max_bytes)
-        if _ends_within_a_line(path):
+            _torn.discard(path)
+        if path in _torn:
             line = b"\n" + line
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
@@ -48,20 +51,9 @@ def append_line(path: str, line: bytes, max_bytes: int) -> None:
             f"the query log {path} can't be written: {reason}. Set rtfilter.log.path to a file of this machine."
         ) from error
     if written < len(line):
+        _torn.add(path)
         raise QueryLogError(f"the query log {path} took {written} of {len(line)} bytes: make room, or set rtfilter.log.path.")
-
-
-def _ends_within_a_line(path: str) -> bool:
-    """Whether the disk was full in the middle of the last line; that one is lost, the next one is not."""
-    try:
-        if os.stat(path).st_size == 0:
-            return False
-        with open(path, "rb") as log:
-            log.seek(-1, os.SEEK_END)
-            return log.read(1) != b"\n"
-    except OSError:
-        # There is none, or it can be written only.
-        return False
+    _torn.discard(path)
 
 
 def _is_full(path: str, more_bytes: int, max_bytes: int) -> bool:

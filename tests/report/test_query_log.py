@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
@@ -69,10 +70,15 @@ def test_a_path_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path)
         append_line(str(tmp_path / "missing" / "log.jsonl"), b"x\n", WIDE)
 
 
-def test_a_line_after_half_a_one_is_whole(tmp_path: Path) -> None:
+def test_a_line_after_half_a_one_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a full disk cuts off is lost; what comes once there is room is not."""
     log = tmp_path / "log.jsonl"
-    log.write_bytes(b'{"a":1}\n{"b":')
+    whole = os.write
+    append_line(str(log), b'{"a":1}\n', WIDE)
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda descriptor, line: whole(descriptor, line[:5]))
+        with pytest.raises(QueryLogError, match="took 5 of 8 bytes"):
+            append_line(str(log), b'{"b":2}\n', WIDE)
     for number in range(2):
-        append_line(str(log), b'{"c":%d}\n' % number, 1_000)
+        append_line(str(log), b'{"c":%d}\n' % number, WIDE)
     assert log.read_bytes().splitlines() == [b'{"a":1}', b'{"b":', b'{"c":0}', b'{"c":1}']

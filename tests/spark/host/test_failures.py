@@ -104,11 +104,11 @@ def test_a_host_that_reads_nothing_any_more_holds_up_no_query(application: Start
     assert narrowed(run(spark))
     stopped = jvm.host_pid(spark)
     os.kill(stopped, signal.SIGSTOP)
-    spark.conf.set("rtfilter.planner.timeoutMs", "1500")
+    spark.conf.set("rtfilter.planner.timeoutMs", "5000")
     assert not narrowed(run(spark))
     began = time.monotonic()
     assert not narrowed(run(spark))
-    assert time.monotonic() - began < 1.5, "who said nothing is not waited for again"
+    assert time.monotonic() - began < 5, "who said nothing is not waited for again"
     time.sleep(10)
     run(spark)
     assert jvm.host_pid(spark) != stopped, "who is silent for ten seconds is taken for hung"

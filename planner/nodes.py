@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from planner.expressions import Alias, Attribute, Expression
 from planner.hints import TableHint
 from planner.observed import Traits
+from planner.reasons import Refusal
 
 LEFT = "left"
 RIGHT = "right"
@@ -239,6 +240,8 @@ class Plan:
     parents: tuple[int, ...]
     # By node: which columns are equal in all its rows; planner/equalities.py fills it.
     equalities: dict[int, Mapping[int, int]] = field(default_factory=dict, compare=False, repr=False)
+    # By scan: why its tasks must keep the rows that they have; planner/by_place.py fills it.
+    places: dict[int, Refusal | None] = field(default_factory=dict, compare=False, repr=False)
     # By filter: what names it beyond this query; planner/traits.py fills it.
     traits: dict[Hashable, Traits] = field(default_factory=dict, compare=False, repr=False)
     _types: dict[int, str] = field(default_factory=dict, compare=False, repr=False)

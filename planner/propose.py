@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from planner.by_place import chance_in, refuse_by_place
 from planner.estimates import Estimates
 from planner.expressions import Expression, OtherExpression, Shifted, innermost, raises_past_its_type_only
 from planner.hints import refuse_by_cost, settings_for
@@ -149,7 +150,7 @@ def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, ta
         why = why or _refuse_scan(direction, column)
         proposal = None if why is not None else _proposal(direction, key, branch, column)
         if proposal is not None:
-            why = refuse_by_past(plan, direction.settings, proposal)
+            why = _refuse_second_run(plan, proposal) or refuse_by_past(plan, direction.settings, proposal)
             proposal = proposal if why is None else None
         target = target_id((column,))
         yield Entry(pair, target, join.id, (key,), build_label, probe_label(column), column.scan, proposal, why)
@@ -164,10 +165,18 @@ def _refuse_raising(direction: _Direction, key: int) -> Refusal | None:
 
 
 def _refuse_scan(direction: _Direction, column: ProbeColumn) -> Refusal | None:
-    """Why a scan gets no filter, right as it would be."""
+    """Why a scan gets no filter from this join, right as it would be."""
     scan = direction.plan.nodes[column.scan]
     assert isinstance(scan, Scan)
-    return refuse_by_cost(direction.settings, scan.hints, scan.table)
+    return refuse_by_cost(direction.settings, scan.hints, scan.table) or refuse_by_place(direction.plan, column.scan)
+
+
+def _refuse_second_run(plan: Plan, proposal: Proposal) -> Refusal | None:
+    """A gate in another stage than the join's may run the build side again (without exchange reuse it does): to the same rows."""
+    unsteady = chance_in(plan, proposal.source) if proposal.gate else None
+    if unsteady is None:
+        return None
+    return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows to the filter than to the join.")
 
 
 def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.answer import Candidate
+from planner.by_place import refuse_by_place
 from planner.hints import refuse_by_cost
 from planner.index_remarks import ScanIndex, codes_of
 from planner.nodes import Plan, Scan, StaticCondition
@@ -88,7 +89,7 @@ def plan_statics(
             continue
         covered = frozenset[str]().union(*(index.covers for index in found if index.refusal is None))
         asked = _without_needless([condition for condition in scan.static if could_reject(condition.test, covered)])
-        refusal = _refusal(scan, settings, found, asked_any=bool(asked))
+        refusal = _refusal(plan, scan, settings, found, asked_any=bool(asked))
         placeholder = None
         if refusal is None:
             predicate: Tree = {"op": "and", "args": [condition.test for condition in asked]}
@@ -102,10 +103,13 @@ def plan_statics(
     return tuple(placeholders), tuple(candidates)
 
 
-def _refusal(scan: Scan, settings: PlanSettings, indexes: Sequence[ScanIndex], asked_any: bool) -> Refusal | None:
+def _refusal(plan: Plan, scan: Scan, settings: PlanSettings, indexes: Sequence[ScanIndex], asked_any: bool) -> Refusal | None:
     forbidden = refuse_by_cost(settings, scan.hints, scan.table)
     if forbidden is not None:
         return forbidden
+    by_place = refuse_by_place(plan, scan.id)
+    if by_place is not None:
+        return by_place
     if not scan.plain_parquet:
         return Refusal(NOT_PLAIN_PARQUET, f"{scan.table} is not read by Spark's own Parquet reader.")
     if settings.field_id_read:

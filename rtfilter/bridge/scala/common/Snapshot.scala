@@ -1,7 +1,9 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExplodeBase, Generator, Inline, JsonTuple, ReplicateRows, Stack}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, RangePartitioning}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
@@ -69,7 +71,7 @@ object Snapshot {
       case project: ProjectExec => add("kind" -> "project", "exprs" -> project.projectList.map(SnapshotExpression(_)))
       case filter: FilterExec => add("kind" -> "filter", "condition" -> SnapshotExpression.condition(filter.condition),
         "conjuncts" -> SnapshotExpression.conjuncts(filter.condition))
-      case _: SortExec => add("kind" -> "sort")
+      case sort: SortExec => add(Seq("kind" -> "sort") ++ raising(sort.sortOrder.map(_.child)): _*)
       case join: BroadcastHashJoinExec => add(joinFields("broadcast_hash_join", join, Some(join.buildSide), join.isNullAwareAntiJoin): _*)
       case join: ShuffledHashJoinExec => add(joinFields("shuffled_hash_join", join, Some(join.buildSide), nullAware = false): _*)
       case join: SortMergeJoinExec => add(joinFields("sort_merge_join", join, None, nullAware = false): _*)
@@ -82,22 +84,40 @@ object Snapshot {
         "may_raise" -> window.windowExpression.exists(SnapshotExpression.mayRaise))
       case limit: WindowGroupLimitExec => add("kind" -> "window", "partition" -> limit.partitionSpec.map(SnapshotExpression(_)))
       case _: UnionExec => add("kind" -> "union")
-      case generate: GenerateExec => add("kind" -> "generate", "may_raise" -> generate.generator.children.exists(SnapshotExpression.mayRaise))
+      case generate: GenerateExec if isStateless(generate.generator) =>
+        add("kind" -> "generate", "may_raise" -> generate.generator.children.exists(SnapshotExpression.mayRaise))
       case expand: ExpandExec => add("kind" -> "expand", "columns" -> expand.output.zipWithIndex.map { case (column, i) =>
         val sources = expand.projections.map(_(i))
         Json.obj("id" -> column.exprId.id, "source" -> Option.when(sources.forall(_.semanticEquals(sources.head)))(SnapshotExpression(sources.head)))
-      })
+      }, "may_raise" -> expand.projections.exists(_.exists(SnapshotExpression.mayRaise)))
       case _: ReusedExchangeExec => add("kind" -> "reused_exchange", "same" -> same)
       case _: BroadcastExchangeLike => add("kind" -> "broadcast_exchange", "same" -> same)
+      case shuffle: ShuffleExchangeLike => add(Seq("kind" -> "exchange", "same" -> same) ++ raising(partitionedBy(shuffle)): _*)
       case _: Exchange => add("kind" -> "exchange", "same" -> same)
       case stage: QueryStageExec =>
         val statistics = if (stage.isMaterialized) Some(stage.getRuntimeStatistics) else None
         add("kind" -> "query_stage", "broadcast" -> stage.isInstanceOf[BroadcastQueryStageExec], "shuffle" -> stage.isInstanceOf[ShuffleQueryStageExec],
           "materialized" -> stage.isMaterialized, "rows" -> statistics.flatMap(_.rowCount), "bytes" -> statistics.map(_.sizeInBytes), "same" -> same)
-      case _ => add("kind" -> "other")
+      case _ => add(Seq("kind" -> "other") ++ Option.when(!plan.expressions.forall(_.deterministic))("deterministic" -> false): _*)
     }
     Literals.addTo(json, plan)
     json
+  }
+
+  private def raising(evaluated: Seq[Expression]): Seq[(String, Any)] =
+    if (evaluated.exists(SnapshotExpression.mayRaise)) Seq("may_raise" -> true) else Nil
+
+  private def partitionedBy(shuffle: SparkPlan): Seq[Expression] = shuffle.outputPartitioning match {
+    case hash: HashPartitioning => hash.expressions
+    case range: RangePartitioning => range.ordering.map(_.child)
+    case other: Expression => Seq(other)
+    case _ => Nil
+  }
+
+  /** Spark's own generators look at each row for itself; those of Hive and of users may keep something, or emit rows at the end. */
+  private def isStateless(generator: Generator): Boolean = generator match {
+    case _: ExplodeBase | _: Inline | _: Stack | _: JsonTuple | _: ReplicateRows => true
+    case _ => false
   }
 
   private def scanFields(scan: FileSourceScanExec): Seq[(String, Any)] = {

@@ -22,8 +22,8 @@ StatsOf = Callable[[FileIdentity], FileStats | None]
 class PackLayout:
     """The packs of all known files, in list order.
 
-    `counts` is -1 for a file that is not known; `unread` are those files. `footers`: the digest of each file's footer, 0
-    for a file that is not known.
+    `counts` is -1 for a file that is not known; `unread` are those files. `footers`: the digest of each file's footer, and
+    `statuses` its `status_digest`, 0 for a file that is not known.
     """
 
     counts: npt.NDArray[np.int32]
@@ -31,10 +31,11 @@ class PackLayout:
     rows: Int64s
     unread: tuple[int, ...]
     footers: npt.NDArray[np.uint64]
+    statuses: npt.NDArray[np.uint64]
 
     @property
     def memory_bytes(self) -> int:
-        return self.counts.nbytes + self.starts.nbytes + self.rows.nbytes + self.footers.nbytes
+        return self.counts.nbytes + self.starts.nbytes + self.rows.nbytes + self.footers.nbytes + self.statuses.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ def _lay_out(files: Sequence[FileIdentity], stats_of: StatsOf) -> PackLayout:
         rows=_end_to_end([stats.rows for stats in known]),
         unread=tuple(i for i, stats in enumerate(found) if stats is None),
         footers=np.array([0 if stats is None else stats.footer for stats in found], dtype=np.uint64),
+        statuses=np.array([0 if stats is None else stats.status for stats in found], dtype=np.uint64),
     )
 
 

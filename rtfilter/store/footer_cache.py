@@ -73,6 +73,12 @@ class FooterCache:
         self.used_bytes += found.memory_bytes
         self.shrink()
 
+    def drop(self, file: FileIdentity) -> None:
+        """Forgets what was read of a file."""
+        stats = self._stats.pop(file, None)
+        if stats is not None:
+            self.used_bytes -= stats.memory_bytes
+
     def shrink(self) -> None:
         """Drops the longest unused files until the bound holds."""
         while self.used_bytes > self.limit_bytes and self._stats:

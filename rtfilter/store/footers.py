@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from rtfilter.store.arrays import Int64s
 from rtfilter.store.column_bounds import ColumnBounds, column_bounds
 from rtfilter.store.file_origin import file_origin
+from rtfilter.store.packindex.footer import pack_starts
 from rtfilter.store.raw_statistics import bounds_have_widths, needs_a_look, stored_width
 
 # The size of most footers; a larger one costs a second read.
@@ -45,13 +46,14 @@ class FileStats:
 
     `footer` is a 64-bit digest of the footer: it tells a file from another one of its size and time, which Spark's listing can't.
     `starts` are byte offsets as parquet-java's BlockMetaData.getStartingPos gives them. `columns` has an entry for every asked name
-    in lower case: the top-level columns that it may mean.
+    in lower case: the top-level columns that it may mean. `status` is the `status_digest` of a local file, 0 for any other.
     """
 
     footer: int
     starts: Int64s
     rows: Int64s
     columns: Mapping[str, tuple[FileColumn, ...]]
+    status: int = 0
 
     def bounds_of(self, name: str, case_sensitive: bool) -> ColumnBounds | None:
         """The bounds of a column by Spark's name for it; None when it is missing, ambiguous or of another kind."""
@@ -64,7 +66,7 @@ class FileStats:
         """The same packs, with the columns of both; only these where the footers differ (a file replaced unnoticed)."""
         if self.footer != other.footer:
             return self
-        return FileStats(self.footer, self.starts, self.rows, {**other.columns, **self.columns})
+        return replace(self, columns={**other.columns, **self.columns})
 
     @property
     def memory_bytes(self) -> int:
@@ -99,7 +101,14 @@ def read_local_footer(path: str, size_bytes: int, mtime_ms: int, columns: Iterab
                 tail = _read_at(file, size_bytes - wanted_bytes)
     except OSError as error:
         return FooterProblem(f"the file can't be read: {error}")
-    return parse_footer_tail(tail[-wanted_bytes:], columns)
+    found = parse_footer_tail(tail[-wanted_bytes:], columns)
+    return found if isinstance(found, FooterProblem) else replace(found, status=status_digest(status))
+
+
+def status_digest(status: os.stat_result) -> int:
+    """64 bits, not 0, of a file's times in ns and its inode: a file put in another's place, or written over, has others, even where
+    its size and its time of change were made those of the file before (`cp -p`, `touch -r`)."""
+    return hash((status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)) & (2**64 - 1) or 1
 
 
 def matches_listing(status: os.stat_result, size_bytes: int, mtime_ms: int) -> bool:
@@ -142,10 +151,11 @@ def parse_footer_tail(tail: bytes, columns: Iterable[str]) -> FileStats | Footer
 
 def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | FooterProblem:
     packs = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    starts = [_starting_position(pack.column(0)) for pack in packs]
-    if len(set(starts)) != len(starts):
+    try:
+        starts = pack_starts(metadata)
+    except ValueError as error:
         # The bridge tells packs apart by their start.
-        return FooterProblem("two row groups start at the same byte")
+        return FooterProblem(str(error))
     rows = np.array([pack.num_rows for pack in packs], dtype=np.int64)
     found = _find_columns(metadata.schema, wanted)
     if needs_a_look(metadata.created_by):
@@ -166,13 +176,6 @@ def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | 
 
 def _digest(footer: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(footer, digest_size=8).digest(), "little")
-
-
-def _starting_position(first_column: Any) -> int:
-    """parquet-java: the dictionary page if there is one ahead of the data, else the first data page."""
-    data_page: int = first_column.data_page_offset
-    dictionary_page: int = first_column.dictionary_page_offset or 0
-    return dictionary_page if 0 < dictionary_page < data_page else data_page
 
 
 def _find_columns(schema: Any, wanted: list[str]) -> dict[str, list[tuple[str, int | None]]]:

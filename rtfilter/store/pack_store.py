@@ -31,7 +31,7 @@ from rtfilter.store.sketches.arrays import Bools, Int64s
 from rtfilter.store.sketches.asked import KeyBloom, ValueTest
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
-from rtfilter.store.tables import MOST_LISTS, ColumnFilter, FooterStore, Verdict
+from rtfilter.store.tables import MOST_LISTED_FILES, MOST_LISTS, ColumnFilter, FooterStore, Verdict
 
 # Well below the time that the bridge waits for an answer (rtfilter.planner.timeoutMs).
 DEFAULT_INDEX_S = 0.5
@@ -103,8 +103,11 @@ class PackStore:
             if digest not in self._lists:
                 self._lists[digest] = _Listed(files, sum(sizes), store_places(paths, ""))
             self._lists.move_to_end(digest)
-            while len(self._lists) > MOST_LISTS:
+            while len(self._lists) > 1 and (len(self._lists) > MOST_LISTS or self._listed_files() > MOST_LISTED_FILES):
                 self._lists.popitem(last=False)
+
+    def _listed_files(self) -> int:
+        return sum(len(listed.files) for listed in self._lists.values())
 
     def put_footer_bytes(self, digest: str, index: int, tail: bytes) -> None:
         """A footer from the bridge, as FooterStore.put_footer_bytes has it; what indexes say of the file counts from now on."""

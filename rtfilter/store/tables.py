@@ -25,6 +25,7 @@ from rtfilter.store.footers import (
     matches_listing,
     parse_footer_tail,
     read_local_footer,
+    status_digest,
 )
 from rtfilter.store.verdicts import might_match
 
@@ -331,7 +332,8 @@ class FooterStore:
     ) -> Verdict | None:
         """Which packs each filter keeps; None when the digest is not known.
 
-        Waits at most `wait_s` seconds in all for footers under way. A local file counts only while its size and time are as listed.
+        Waits at most `wait_s` seconds in all for footers under way. A local file counts only while its size and time are as listed,
+        and it is the very file whose footer was read.
         """
         deadline = time.monotonic() + wait_s
         keys = [ColumnKey(each.column, each.type, case_sensitive) for each in filters]
@@ -347,8 +349,21 @@ class FooterStore:
             self._shrink(files)
         keep = tuple(might_match(column, each.keys) for column, each in zip(columns, filters, strict=True))
         verdict = Verdict(layout.counts, layout.starts, layout.rows, keep, tuple(column.value_span for column in columns))
-        changed = _changed_files(files, layout, deadline)
+        changed, replaced = _changed_files(files, layout, deadline)
+        if replaced:
+            self._forget(files, layout, replaced)
         return _without_files(verdict, changed) if changed else verdict
+
+    def _forget(self, files: FileList, layout: PackLayout, replaced: Iterable[int]) -> None:
+        """Has the footers of files read again that others with their size and time have taken the place of."""
+        statuses = layout.statuses.tolist()
+        with self._lock:
+            for i in replaced:
+                known = self._cache.get(files.files[i])
+                if known is not None and known.status == statuses[i]:
+                    self._cache.drop(files.files[i])
+            if files.layout is layout:
+                files.drop_layout()
 
     def _pending(self, files: FileList, columns: Sequence[str]) -> set[Future[None]]:
         if not self._under_way:
@@ -362,20 +377,24 @@ def _lowered(columns: Iterable[str]) -> list[str]:
     return sorted({name.lower() for name in columns})
 
 
-def _changed_files(files: FileList, layout: PackLayout, deadline: float) -> list[int]:
-    """Known local files that are not (or past the deadline: not surely) as they were listed."""
-    changed = []
+def _changed_files(files: FileList, layout: PackLayout, deadline: float) -> tuple[list[int], list[int]]:
+    """Known local files that are not (or past the deadline: not surely) as they were read, and those of them that are as listed."""
+    changed, replaced = [], []
+    statuses = layout.statuses.tolist()
     for i, path in files.local:
         if layout.counts[i] < 0:
             continue
         file = files.files[i]
         try:
-            same = time.monotonic() < deadline + CHECK_GRACE_S and matches_listing(os.stat(path), file.size_bytes, file.mtime_ms)
+            status = os.stat(path) if time.monotonic() < deadline + CHECK_GRACE_S else None
         except OSError:
-            same = False
-        if not same:
+            status = None
+        if status is None or not matches_listing(status, file.size_bytes, file.mtime_ms):
             changed.append(i)
-    return changed
+        elif status_digest(status) != statuses[i]:
+            changed.append(i)
+            replaced.append(i)
+    return changed, replaced
 
 
 def _without_files(verdict: Verdict, files: Sequence[int]) -> Verdict:

@@ -65,6 +65,12 @@ class TestPacks:
         found = parse_footer_tail(footer_tail([None], starts=[100], dictionary_pages=[dictionary]), ["a"])
         assert isinstance(found, FileStats) and found.starts.tolist() == [start]
 
+    @pytest.mark.parametrize("dictionaries", [[20, 0], [0, None]])
+    def test_a_file_of_which_some_packs_have_a_dictionary_at_byte_0_is_unknown(self, dictionaries: list[int | None]) -> None:
+        """parquet-java looks for these at byte 0 when it is asked for offsets, and finds the others."""
+        found = parse_footer_tail(footer_tail([None, None], starts=[100, 200], dictionary_pages=dictionaries), ["a"])
+        assert isinstance(found, FooterProblem) and "byte 0" in found.reason
+
     def test_two_packs_with_one_start_make_the_file_unknown(self) -> None:
         found = parse_footer_tail(footer_tail([None, None], starts=[4, 4]), ["a"])
         assert isinstance(found, FooterProblem) and "same byte" in found.reason

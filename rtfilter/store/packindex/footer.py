@@ -54,10 +54,20 @@ def parsed_footer(tail: bytes) -> Any:
 
 
 def pack_starts(metadata: Any) -> list[int]:
-    """Where each row group starts, as parquet-java counts: at the dictionary page, if one is before the data, else the data."""
-    starts = []
-    for i in range(metadata.num_row_groups):
-        first = metadata.row_group(i).column(0)
-        dictionary, data = first.dictionary_page_offset or 0, first.data_page_offset
-        starts.append(dictionary if 0 < dictionary < data else data)
+    """Where each row group starts, as parquet-java counts: at the dictionary page, if one is before the data, else the data.
+
+    Raises:
+        ValueError: row groups can't be told apart by it everywhere: two start at one byte, or some, but not all, say that their
+            dictionary is at byte 0, by which parquet-java looks for them where it is asked for offsets.
+    """
+    firsts = [metadata.row_group(i).column(0) for i in range(metadata.num_row_groups)]
+    if 0 < sum(first.dictionary_page_offset == 0 for first in firsts) < len(firsts):
+        raise ValueError("some row groups say that their dictionary is at byte 0")
+    starts = [_start(first.dictionary_page_offset or 0, first.data_page_offset) for first in firsts]
+    if len(set(starts)) != len(starts):
+        raise ValueError("two row groups start at the same byte")
     return starts
+
+
+def _start(dictionary: int, data: int) -> int:
+    return dictionary if 0 < dictionary < data else data

@@ -105,8 +105,6 @@ def _sketch_packs(
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...], int]:
     metadata = parquet.metadata
     starts = pack_starts(metadata)
-    if len(set(starts)) != len(starts):
-        raise ValueError("two row groups start at the same byte")
     mine = [i for i, start in enumerate(starts) if portion.begin <= start < portion.end]
     leaves = {column: _readable_leaf(parquet, column, type_) for column, type_ in types.items()}
     rows_of: list[list[dict[str, Any]]] = [[] for _ in sketches]

@@ -33,7 +33,7 @@ final class FooterBytes(bytes: Array[Byte]) {
     }
     if (encrypted || list < 0 || ordinals.exists(_ >= starts.length - 1)) None
     else {
-      val out = new ByteArrayOutputStream(list + 16 + ordinals.length * (end - list) / math.max(1, starts.length - 1) + bytes.length - end)
+      val out = new ByteArrayOutputStream(list + 16 + (ordinals.length.toLong * (end - list) / math.max(1, starts.length - 1)).toInt + bytes.length - end)
       out.write(bytes, 0, list)
       writeListHeader(out, ordinals.length)
       ordinals.foreach(i => out.write(bytes, starts(i), starts(i + 1) - starts(i)))

@@ -57,7 +57,8 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     val sharedConf = session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf))
     val sharedPacks = Carried(session.sparkContext, NarrowedPacks(selection, predicates))
     val (counter, skipped) = (packsRead, rowsSkipped)
-    file => sharedPacks.value.selection.files.get(file.toPath.toString).filter(_.modifiedMs == file.modificationTime) match {
+    // A file of which nothing is kept is not listed: where it is read all the same it was found to be another one.
+    file => sharedPacks.value.selection.files.get(file.toPath.toString).filter(p => p.modifiedMs == file.modificationTime && p.keptCount > 0) match {
       case None => whole(file)
       case Some(packs) =>
         val stretch = sharedPacks.value.selection.stretch

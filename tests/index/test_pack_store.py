@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,9 +18,11 @@ from rtfilter.store.packindex import actions, shelf
 from rtfilter.store.packindex.listing import index_place, list_directory
 from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.packindex.storage import LocalStorage
-from rtfilter.store.sketches.kinds import Bloom, CMap, ValueSet
+from rtfilter.store.sketches import rows
+from rtfilter.store.sketches.asked import ValueTest, long_keys
+from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, ValueSet
 from rtfilter.store.tables import ColumnFilter
-from tests.index.tables import RUNNER, create_index, definition, storage_of, write_part, write_spread
+from tests.index.tables import RUNNER, create_index, definition, opened, storage_of, write_part, write_spread
 
 SPREAD = {"a": "bigint", "s": "string"}
 
@@ -220,3 +224,19 @@ def test_more_indexes_in_a_place_than_are_looked_at_are_told_of(
 
 def test_all_indexes_of_a_place_stay_open() -> None:
     assert shelf.MOST_OPEN > MOST_INDEXES_IN_A_PLACE
+
+
+@pytest.mark.parametrize("in_time", [True, False])
+def test_a_sketch_that_takes_long_is_asked_no_longer_than_allowed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, in_time: bool
+) -> None:
+    """A histogram is asked pack by pack here, and the clock goes on by a second with each."""
+    create_index(folder, sketches=(Histogram("a"),))
+    clock = itertools.count()
+    monkeypatch.setattr(rows, "_KEYS_BY_PACKS", 1)
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    found = opened(folder).judge(
+        "a", ValueTest(long_keys([500_500])), np.arange(10, dtype=np.int64), deadline_s=100.0 if in_time else 4.0
+    )
+    rejected = np.flatnonzero(found.reject).tolist()
+    assert rejected == list(range(10)) if in_time else rejected == list(range(len(rejected))) and 0 < len(rejected) < 10

@@ -152,6 +152,8 @@ PACKS: list[list[Row]] = [[(1, "ab"), (2, "ac")], [(5, "b"), (None, "ba")], [(No
         (text_leaf("suffix", "c"), [False, True, True], [False, False, False]),
         (text_leaf("contains", "ab"), [False, True, True], [False, False, False]),
         (like_leaf("a%b"), [False, True, True], [False, False, False]),
+        # In Spark's text that character may stand for any bytes that are no UTF-8.
+        (like_leaf("\N{REPLACEMENT CHARACTER}a_%"), [False, False, False], [False, False, False]),
         (number_leaf("same", None), [True, False, False], [False, False, True]),
         (number_leaf("same", 5), [True, False, True], [False, False, False]),
         ({"op": "not", "args": [number_leaf("same", 9)]}, [False, False, False], [True, True, True]),

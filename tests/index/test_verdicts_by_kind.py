@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from rtfilter.errors import IndexDefinitionError
+from rtfilter.store.sketches import cmap, histogram
 from rtfilter.store.sketches.arrays import byte_strings
 from rtfilter.store.sketches.asked import (
     AnyValue,
     BytePrefix,
     ByteRange,
     KeyBloom,
+    LongKeys,
     NoValue,
+    Values,
     ValueTest,
     byte_keys,
     long_keys,
@@ -25,7 +28,17 @@ from rtfilter.store.sketches.cmap import key_cmap
 from rtfilter.store.sketches.domain import PackValues
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 from rtfilter.store.sketches.histogram import key_histogram
-from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, ValueSet, check_type, sketch_from_dict, sketch_to_dict
+from rtfilter.store.sketches.kinds import (
+    Bloom,
+    CMap,
+    Histogram,
+    MinMax,
+    Sketch,
+    ValueSet,
+    check_type,
+    sketch_from_dict,
+    sketch_to_dict,
+)
 from tests.index.sketching import sketched, sketched_values, verdicts
 
 
@@ -229,3 +242,41 @@ def test_sketches_come_back_from_their_dictionaries() -> None:
         sketch_from_dict({"kind": "minmax", "column": "a"})
     with pytest.raises(IndexDefinitionError, match="do not fit"):
         sketch_from_dict({"kind": "bloom", "column": "a", "fppp": 1})
+
+
+def test_many_keys_are_held_against_a_histogram_part_by_part() -> None:
+    """The one bucket in the middle that is set has a key of the first part, of none, or of the last."""
+    packs = [[0, 10**6], [0, 30_000, 10**6]]
+    missing = np.arange(2_000, 900_000, 70, dtype=np.int64)
+    near = np.sort(np.append(missing, 30_000))
+    rows = sketched(packs, "bigint", Histogram("a"))
+    assert len(missing) > 2 * histogram._KEYS_AT_ONCE
+    assert verdicts(rows, ValueTest(LongKeys(missing[missing > 33_000]))) == ["reject", "reject"]
+    assert verdicts(rows, ValueTest(LongKeys(near))) == ["reject", "partial"]
+    late = sketched([[0, 10**6], [0, 899_990, 10**6]], "bigint", Histogram("a"))
+    assert verdicts(late, ValueTest(LongKeys(missing))) == ["reject", "partial"]
+
+
+def test_many_keys_are_held_against_a_character_map_part_by_part() -> None:
+    keys = [*(b"key-%06d" % i for i in range(10_000)), b"key-x"]
+    rows = sketched([["key-x", "key-y"], ["key-p", "key-q"], ["no", "na"]], "string", CMap("a"))
+    assert len(keys) > 2 * cmap._KEYS_AT_ONCE
+    assert verdicts(rows, ValueTest(byte_keys(keys))) == ["partial", "reject", "reject"]
+    assert verdicts(rows, ValueTest(byte_keys(keys[:-1]))) == ["reject", "reject", "reject"]
+
+
+@pytest.mark.parametrize(
+    ("sketch", "spark_type", "keys", "at_once"),
+    [
+        (Histogram("a"), "bigint", LongKeys(np.arange(400_000, dtype=np.int64)), 5),
+        (Histogram("a"), "bigint", LongKeys(np.arange(3_000_000, dtype=np.int64)), 1),
+        (CMap("a"), "string", byte_keys([b"a", b"b"]), 1_000_000),
+        (Histogram("a"), "bigint", BytePrefix(b"a"), 2_000_000),
+        (MinMax("a"), "bigint", LongKeys(np.arange(400_000, dtype=np.int64)), 2),
+    ],
+)
+def test_how_many_packs_are_asked_about_between_two_looks_at_the_clock(
+    sketch: Sketch, spark_type: str, keys: Values, at_once: int
+) -> None:
+    pack = [1, 2] if spark_type == "bigint" else ["a", "b"]
+    assert sketched([pack, pack], spark_type, sketch).packs_at_once(ValueTest(keys)) == at_once

@@ -24,6 +24,7 @@ from rtfilter.store.sketches.asked import ValueTest
 from rtfilter.store.sketches.domain import can_stand_for
 from rtfilter.store.sketches.kinds import KINDS, Sketch
 from rtfilter.store.sketches.outcomes import Outcome, partial
+from rtfilter.store.sketches.rows import SketchRows
 
 STORE_FOLDER = "_rtfilter"
 
@@ -118,7 +119,7 @@ class PackIndex:
                 return
             try:
                 at = asked if isinstance(asked, slice) else asked[still_open]
-                found = file.rows(group).judge(test, at, accepts=accepts)
+                found = _judged_in_time(file.rows(group), test, at, accepts, deadline_s)
             except IndexStorageError as error:
                 self._tell(f"row group {group}", error)
                 continue
@@ -136,6 +137,22 @@ class PackIndex:
                 self._tell(f"{sketch.kind} {sketch.column}", error)
                 self._files[key] = None
         return self._files[key]
+
+
+def _judged_in_time(rows: SketchRows, test: ValueTest, at: At, accepts: bool, deadline_s: float) -> Outcome:
+    """The verdict on these packs; what is not judged by the deadline stays open."""
+    at_once = rows.packs_at_once(test)
+    numbers = np.arange(at.start, at.stop) if isinstance(at, slice) else at
+    if len(numbers) <= at_once:
+        return rows.judge(test, at, accepts=accepts)
+    found = partial(len(numbers))
+    for begin in range(0, len(numbers), at_once):
+        if time.monotonic() > deadline_s:
+            break
+        here = slice(begin, begin + at_once)
+        judged = rows.judge(test, numbers[here], accepts=accepts)
+        found.reject[here], found.accept[here] = judged.reject, judged.accept
+    return found
 
 
 def _spans(numbers: Int64s, ends: Int64s) -> list[tuple[int, int]]:

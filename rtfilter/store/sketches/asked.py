@@ -232,6 +232,13 @@ def enumerated(values: Values) -> Values:
     return LongKeys(np.array([value for low, high in spans for value in range(low, high + 1)], dtype=np.int64))
 
 
+def key_count(values: Values) -> int:
+    """How many keys or ranges there are to be asked about, one at least."""
+    if isinstance(values, LongRanges):
+        return len(values.lows)
+    return max(1, len(values.keys)) if isinstance(values, LongKeys | ByteKeys) else 1
+
+
 def ranges_of(values: Values) -> LongRanges | None:
     """Ranges that hold all of these whole numbers; None where there is nothing to say."""
     if isinstance(values, LongRanges):

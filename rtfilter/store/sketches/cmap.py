@@ -24,6 +24,8 @@ MAP_BYTES = PLACES * ROW_BYTES
 # Bit 63 of the lengths stands for this length and every longer one.
 LONGEST = 63
 LARGEST_PREFIX = 256
+# So many keys are held against a pack before the next ones are: mostly one of the first fits.
+_KEYS_AT_ONCE = 4096
 
 FIELDS = {LONG: [], BYTES: [("prefix", pa.binary()), ("lengths", pa.int64()), ("seen", pa.binary(MAP_BYTES))]}
 
@@ -74,8 +76,7 @@ class CMaps:
 
     def might_hold(self, values: Values, at: Int64s) -> Bools:
         if isinstance(values, ByteKeys):
-            keys = list(values.keys)
-            hits = (self._holds_one_of(pack, keys, values.keys) for pack in at.tolist())
+            hits = (self._holds_one_of(pack, values.keys) for pack in at.tolist())
         elif isinstance(values, BytePrefix):
             hits = (self._holds_beginning(pack, values.prefix) for pack in at.tolist())
         elif isinstance(values, ByteSuffix):
@@ -99,24 +100,12 @@ class CMaps:
         seen = self.seen[pack].reshape(PLACES, ROW_BYTES)
         return KeyCMap(self.prefixes[pack], int(self.lengths[pack]) & (2**64 - 1), seen)
 
-    def _holds_one_of(self, pack: int, keys: list[bytes], strings: ByteStrings) -> bool:
+    def _holds_one_of(self, pack: int, keys: ByteStrings) -> bool:
         map_ = self._map(pack)
         begin = bisect_left(keys, map_.prefix)
         end = len(keys) if not map_.prefix.strip(b"\xff") else bisect_left(keys, _next_prefix(map_.prefix))
-        starts = strings.offsets[begin:end] + len(map_.prefix)
-        lengths = strings.lengths[begin:end] - len(map_.prefix)
-        known = np.unpackbits(np.frombuffer(map_.lengths.to_bytes(8, "little"), dtype=np.uint8), bitorder="little")
-        open_keys = np.flatnonzero(known[np.minimum(lengths, LONGEST)])
-        for place in range(PLACES):
-            here = lengths[open_keys] > place
-            if not here.any():
-                break
-            bytes_here = strings.blob[starts[open_keys[here]] + place]
-            set_there = (map_.seen[place][bytes_here >> 3] >> (bytes_here & 7)) & 1
-            stays = ~here
-            stays[here] = set_there != 0
-            open_keys = open_keys[stays]
-        return bool(len(open_keys))
+        parts = ((first, min(first + _KEYS_AT_ONCE, end)) for first in range(begin, end, _KEYS_AT_ONCE))
+        return any(_holds_one_between(map_, keys, first, last) for first, last in parts)
 
     def _holds_beginning(self, pack: int, beginning: bytes) -> bool:
         map_ = self._map(pack)
@@ -127,6 +116,24 @@ class CMaps:
         if map_.lengths >> min(len(rest), LONGEST) == 0:
             return False
         return all(map_.seen[place][byte >> 3] >> (byte & 7) & 1 for place, byte in enumerate(rest[:PLACES]))
+
+
+def _holds_one_between(map_: KeyCMap, strings: ByteStrings, begin: int, end: int) -> bool:
+    """Whether one of these strings, which all begin with the map's prefix, may be one of its."""
+    starts = strings.offsets[begin:end] + len(map_.prefix)
+    lengths = np.diff(strings.offsets[begin : end + 1]) - len(map_.prefix)
+    known = np.unpackbits(np.frombuffer(map_.lengths.to_bytes(8, "little"), dtype=np.uint8), bitorder="little")
+    open_keys = np.flatnonzero(known[np.minimum(lengths, LONGEST)])
+    for place in range(PLACES):
+        here = lengths[open_keys] > place
+        if not here.any():
+            break
+        bytes_here = strings.blob[starts[open_keys[here]] + place]
+        set_there = (map_.seen[place][bytes_here >> 3] >> (bytes_here & 7)) & 1
+        stays = ~here
+        stays[here] = set_there != 0
+        open_keys = open_keys[stays]
+    return bool(len(open_keys))
 
 
 def _may_end_with(map_: KeyCMap, suffix: bytes) -> bool:

@@ -16,6 +16,8 @@ from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 
 BUCKETS = 1024
 BITS_BYTES = BUCKETS // 8
+# So many keys of a pack are looked at before the next ones are: mostly one of the first has its bucket set.
+_KEYS_AT_ONCE = 4096
 
 FIELDS = {LONG: [("low", pa.int64()), ("high", pa.int64()), ("bits", pa.binary(BITS_BYTES))], BYTES: []}
 
@@ -78,8 +80,11 @@ class Histograms:
         firsts = np.searchsorted(ends, self.lows[at], "left")
         lasts = np.searchsorted(begins, self.highs[at], "right")
         for i in np.flatnonzero(firsts < lasts).tolist():
-            pack, near = at[i], slice(firsts[i], lasts[i])
-            found[i] = self._hits(pack, np.maximum(begins[near], self.lows[pack]), np.minimum(ends[near], self.highs[pack]))
+            pack, parts = at[i], range(firsts[i], lasts[i], _KEYS_AT_ONCE)
+            found[i] = any(
+                self._hits(pack, np.maximum(begins[near], self.lows[pack]), np.minimum(ends[near], self.highs[pack]))
+                for near in (slice(first, min(first + _KEYS_AT_ONCE, lasts[i])) for first in parts)
+            )
         return found
 
     def _hits(self, pack: int, begins: Int64s, ends: Int64s) -> bool:

@@ -157,7 +157,8 @@ def _null_safe_test(op: str, value: Any, tree: Mapping[str, Any]) -> ValueTest |
 def _like_test(pattern: str, escape: str, spark_type: str) -> ValueTest | None:
     """What a pattern begins with, up to its first wildcard; more strings begin so than match."""
     beginning = re.split("[%_" + re.escape(escape) + "]", pattern, maxsplit=1)[0].encode()
-    if spark_type != "string" or not beginning:
+    # Spark matches against text in which that character stands for bytes that are no UTF-8.
+    if spark_type != "string" or not beginning or "\N{REPLACEMENT CHARACTER}".encode() in beginning:
         return None
     return ValueTest(BytePrefix(beginning), exact=False)
 

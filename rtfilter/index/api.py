@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -24,6 +25,10 @@ from rtfilter.store.sketches.kinds import Sketch
 
 # Smaller tables are read by the driver before a Spark job would have its first result.
 SPARK_JOB_FROM_BYTES = 256 << 20
+# How often a table is listed for one action, when other writers end theirs in between.
+_MOST_LISTINGS = 5
+
+Done = TypeVar("Done")
 
 
 class Index:
@@ -130,13 +135,16 @@ class Index:
             IndexStateError: the index is not active, or somebody else is at it.
             IndexStorageError: the table or the index can't be read or written.
         """
-        table = self._table()
-        self.last_build = actions.refresh(self._storage, mode, table, self._runner(table), tell)
+
+        def refreshed(table: ListedTable, listed_at: int) -> BuildReport:
+            return actions.refresh(self._storage, mode, table, self._runner(table), tell, listed_at)
+
+        self.last_build = self._on_latest_list(refreshed)
         return self.last_build
 
     def optimize(self, mode: str = "quick") -> int:
         """Merges what refreshes have added, `quick` small parts, `full` all. Gives the number of parts left. Raises as refresh."""
-        return actions.optimize(self._storage, mode, self._table())
+        return self._on_latest_list(lambda table, listed_at: actions.optimize(self._storage, mode, table, listed_at))
 
     def delete(self) -> None:
         """Takes the index out of use; its files stay. Raises IndexStateError."""
@@ -167,6 +175,15 @@ class Index:
 
     def _snapshot(self) -> Snapshot | None:
         return log.read_log(self._storage).snapshot
+
+    def _on_latest_list(self, act: Callable[[ListedTable, int], Done]) -> Done:
+        """Acts on a list of the table that no other action is newer than, listing it again where one was."""
+        for _ in range(_MOST_LISTINGS - 1):
+            listed_at = log.read_log(self._storage).number
+            with suppress(log.MovedOnError):
+                return act(self._table(), listed_at)
+        listed_at = log.read_log(self._storage).number
+        return act(self._table(), listed_at)
 
     def _table(self) -> ListedTable:
         return listed_table(self._spark, self.table)

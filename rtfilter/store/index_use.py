@@ -25,9 +25,10 @@ INDEX_CACHE = "INDEX_CACHE"
 # Its copy would be larger than rtfilter.store.cacheBytes.
 INDEX_TOO_LARGE = "INDEX_TOO_LARGE"
 
+_REBUILD = "cancel it, then rebuild it (refresh in mode full; create, where cancel has left none)"
 _WAYS_OUT = {
-    INDEX_CORRUPT: "cancel or rebuild it",
-    INDEX_VERSION: "rebuild it",
+    INDEX_CORRUPT: _REBUILD,
+    INDEX_VERSION: f"use the rtfilter that wrote it; or {_REBUILD}",
     INDEX_DELETED: "restore or vacuum it",
     INDEX_UNFINISHED: "wait for its writer, or cancel it",
     INDEX_UNREACHABLE: "check the path and the rights to it; later queries try again",

@@ -242,3 +242,56 @@ def test_a_large_file_is_read_in_portions(folder: Path, monkeypatch: pytest.Monk
     assert report.packs == 10 and told[-1].portions_done == told[-1].portions_total > 4
     assert told[0].bytes_done == 0 and told[-1].bytes_done == told[-1].bytes_total == table.bytes
     assert kept(opened(folder), folder, "a", WANTED)["p0.parquet"] == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize("act", ["refresh", "optimize"])
+def test_a_list_of_the_table_that_another_action_is_newer_than_is_not_used(folder: Path, act: str) -> None:
+    create_index(folder)
+    storage, old_list = storage_of(folder), list_directory(str(folder))
+    listed_at = log.read_log(storage).number
+    write_part(folder, "p2.parquet", 20)
+    refresh(folder, "incremental")
+    with pytest.raises(log.MovedOnError, match="start it again"):
+        if act == "refresh":
+            actions.refresh(storage, "incremental", old_list, RUNNER, listed_at=listed_at)
+        else:
+            actions.optimize(storage, "full", old_list, listed_at)
+    assert kept(opened(folder), folder, "a", WANTED)["p2.parquet"] == [True, False, False, False, False]
+
+
+def test_a_vacuum_that_was_cancelled_removes_no_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_index(folder)
+    write_part(folder, "p0.parquet", 1000)
+    refresh(folder, "full")
+    storage = storage_of(folder)
+    names = sorted(storage.names(DATA))
+
+    def cancelled_meanwhile(place: object, before: log.LogView) -> None:
+        raise AssertionError("the vacuum went on")
+
+    class Cancelling(type(storage)):  # type: ignore[misc]
+        def names(self, folder: str) -> list[str]:
+            found = super().names(folder)
+            if folder == DATA:
+                log.cancel(storage)
+            return list(found)
+
+    monkeypatch.setattr(log, "drop_old_entries", cancelled_meanwhile)
+    with pytest.raises(IndexStateError, match="cancelled by somebody else"):
+        actions.vacuum(Cancelling(storage.place))
+    assert sorted(storage.names(DATA)) == names
+
+
+def test_a_link_of_ones_own_that_is_there_already_is_no_other_writer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS may say so when its first answer got lost."""
+    link = os.link
+
+    def linked_twice(source: str, target: str) -> None:
+        link(source, target)
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", linked_twice)
+    create_index(folder)
+    assert kept(opened(folder), folder, "a", WANTED)["p0.parquet"] == [False, False, True, False, False]
+    with pytest.raises(IndexStateError, match="it exists already"):
+        create_index(folder)

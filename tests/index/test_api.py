@@ -69,6 +69,22 @@ def test_the_whole_life_of_an_index(folder: Path) -> None:
     assert index.sketches == (Bloom("s"),)
 
 
+def test_a_refresh_lists_the_table_again_when_another_one_ended_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, other = Index.create(None, str(folder), [MinMax("a")], name="i"), Index.load(None, str(folder), "i")
+    plain, lists = index._table, []
+
+    def listed_before_the_other() -> object:
+        lists.append(plain())
+        if len(lists) == 1:
+            write_part(folder, "p2.parquet", 100)
+            other.refresh()
+        return lists[-1]
+
+    monkeypatch.setattr(index, "_table", listed_before_the_other)
+    assert index.refresh().files == 0
+    assert len(lists) == 2 and index.stats()["files_indexed"] == 3
+
+
 def test_an_action_that_died_shows_in_stats_and_cancel_ends_it(folder: Path) -> None:
     index = Index.create(None, str(folder), [MinMax("a")], name="i")
     log.begin(LocalStorage(index.place), log.REFRESH)

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rtfilter import Index
 from rtfilter.errors import IndexStorageError
+from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError
 from rtfilter.store.packindex import actions, log
 from rtfilter.store.packindex.listing import list_directory
 from rtfilter.store.packindex.reader import open_index
@@ -141,6 +143,62 @@ def test_a_hostile_log_entry_is_no_stable_one(folder: Path, change: Callable[[di
     assert view.under_way is not None and view.state == log.DOES_NOT_EXIST
     log.cancel(storage)
     create_index(folder)
+    assert check_nothing_is_raised(folder)
+
+
+def spoil_data(folder: Path) -> None:
+    for path in data_files(folder):
+        path.write_bytes(bytes(path.stat().st_size))
+
+
+def spoil_log(folder: Path, content: bytes) -> None:
+    for path in (folder / "_rtfilter" / "i" / "log").iterdir():
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("mode", ["quick", "incremental"])
+def test_a_refresh_loses_nothing_where_the_index_can_not_be_read_just_now(
+    folder: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_: object) -> None:
+        raise IndexProblemError(INDEX_UNREACHABLE, "can't read data/x of the index: Input/output error.")
+
+    with monkeypatch.context() as here:
+        here.setattr(actions, "load_catalog", unreachable)
+        with pytest.raises(IndexStorageError, match="Input/output"):
+            actions.refresh(storage_of(folder), mode, list_directory(str(folder)), RUNNER)
+    assert check_nothing_is_raised(folder)
+    assert actions.refresh(storage_of(folder), mode, list_directory(str(folder)), RUNNER).bytes_read == 0
+
+
+def test_a_quick_refresh_of_a_damaged_index_is_refused(folder: Path) -> None:
+    spoil_data(folder)
+    before = log.read_log(storage_of(folder)).snapshot
+    with pytest.raises(IndexStorageError, match="damaged"):
+        actions.refresh(storage_of(folder), "quick", list_directory(str(folder)), RUNNER)
+    assert log.read_log(storage_of(folder)).snapshot == before
+
+
+def test_an_incremental_refresh_of_a_damaged_index_whose_table_can_not_be_read_leaves_it(folder: Path) -> None:
+    spoil_data(folder)
+    before = log.read_log(storage_of(folder)).snapshot
+    (folder / "p0.parquet").write_bytes(b"no parquet")
+    with pytest.raises(IndexStorageError, match="none of the table's 1 files"):
+        actions.refresh(storage_of(folder), "incremental", list_directory(str(folder)), RUNNER)
+    assert log.read_log(storage_of(folder)).snapshot == before
+
+
+@pytest.mark.parametrize(
+    "spoil", [spoil_data, lambda folder: spoil_log(folder, b"{"), lambda folder: spoil_log(folder, b'{"format": 2}')]
+)
+def test_the_way_out_that_is_told_of_a_damaged_or_newer_index_leads_out(folder: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(folder)
+    assert not check_nothing_is_raised(folder)
+    index = Index.load(None, str(folder), "i")
+    if index.cancel() == log.ACTIVE:
+        index.refresh("full")
+    else:
+        Index.create(None, str(folder), ALL_KINDS, name="i")
     assert check_nothing_is_raised(folder)
 
 

@@ -127,8 +127,8 @@ def spoil_data(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "reason", "way_out"),
     [
-        (lambda folder: spoil_log(folder, b"{"), "INDEX_CORRUPT", "cancel or rebuild it"),
-        (lambda folder: spoil_log(folder, b'{"format": 2}'), "INDEX_VERSION", "rebuild it"),
+        (lambda folder: spoil_log(folder, b"{"), "INDEX_CORRUPT", "cancel it, then rebuild it"),
+        (lambda folder: spoil_log(folder, b'{"format": 2}'), "INDEX_VERSION", "use the rtfilter that wrote it; or cancel it"),
         (lambda folder: spoil_log(folder, b'{"format": 1, "state": "CREATING"}'), "INDEX_UNFINISHED", "cancel it"),
         (lambda folder: actions.delete(storage_of(folder)), "INDEX_DELETED", "restore or vacuum it"),
     ],
@@ -159,7 +159,7 @@ def test_an_entry_behind_the_stable_one_that_can_not_be_read_is_told_until_it_is
 def test_data_that_does_not_fit_its_checksum_is_told_there(there: AskedHost) -> None:
     spoil_data(there.folder)
     there.look(FarFiles())
-    check_refused(there, "INDEX_CORRUPT", "its content is another than its name says", "cancel or rebuild it")
+    check_refused(there, "INDEX_CORRUPT", "its content is another than its name says", "rebuild it (refresh in mode full;")
 
 
 def test_damaged_data_is_told_here_from_the_first_query_on_and_no_more_when_it_is_mended(here: AskedHost) -> None:

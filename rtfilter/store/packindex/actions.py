@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, RtFilterError, did_you_mean
+from rtfilter.store.index_use import INDEX_CORRUPT, problem_of
 from rtfilter.store.packindex import log
 from rtfilter.store.packindex.build import NOTHING_BUILT, BuildReport, Runner, Tell, build_segment, silent
 from rtfilter.store.packindex.catalog import Catalog, load_catalog, stored_path
@@ -22,6 +23,8 @@ REFRESH_MODES = ("full", "incremental", "quick")
 OPTIMIZE_MODES = ("quick", "full")
 # A quick optimize leaves segments of more packs as they are.
 SMALL_SEGMENT_PACKS = 10_000
+# A vacuum looks whether it was cancelled before every so many files that it removes.
+DELETES_BETWEEN_LOOKS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +54,22 @@ def create(storage: IndexStorage, definition: Definition, table: ListedTable, ru
     return report
 
 
-def refresh(storage: IndexStorage, mode: str, table: ListedTable, runner: Runner, tell: Tell = silent) -> BuildReport:
+def refresh(
+    storage: IndexStorage, mode: str, table: ListedTable, runner: Runner, tell: Tell = silent, listed_at: int | None = None
+) -> BuildReport:
     """Brings an index up to its table: `full` reads every file, `incremental` the new and changed ones, `quick` none.
 
-    Quick drops what is gone and notes how many files are new or changed; these are read whole by queries as before.
+    Quick drops what is gone and notes how many files are new or changed; these are read whole by queries as before. Of an index
+    whose own files are damaged incremental reads all. `listed_at` as log.begin has it.
 
     Raises:
         IndexDefinitionError: an unknown mode.
+        MovedOnError: another action has ended since the table was listed.
         IndexStateError: the index is not active, or somebody else is at it.
-        IndexStorageError: the index can't be read or written.
+        IndexStorageError: the index can't be read or written; for quick, its files are damaged.
     """
     _check_mode("refresh", mode, REFRESH_MODES)
-    with _action(storage, log.REFRESH) as before:
+    with _action(storage, log.REFRESH, listed_at) as before:
         old = _snapshot(before)
         if mode == "full":
             segment, report = build_segment(storage, old.definition, table.root, table.files, runner, tell)
@@ -70,6 +77,10 @@ def refresh(storage: IndexStorage, mode: str, table: ListedTable, runner: Runner
             new = Snapshot(old.definition, () if segment is None else (segment,))
         else:
             catalog = _catalog_or_none(storage, old)
+            if catalog is None and mode == "quick":
+                raise IndexStorageError(
+                    f"files of the index in {storage.place} are damaged; use refresh in mode full, which makes all anew."
+                )
             changes = compare(catalog, table.files)
             kept = live_segments(old, catalog, table.files)
             if mode == "quick":
@@ -77,21 +88,24 @@ def refresh(storage: IndexStorage, mode: str, table: ListedTable, runner: Runner
             else:
                 wanted = (*changes.appended, *changes.changed)
                 segment, report = build_segment(storage, old.definition, table.root, wanted, runner, tell)
+                if catalog is None:
+                    _refuse_nothing(wanted, report)
                 new = Snapshot(old.definition, kept if segment is None else (*kept, segment))
         log.end(storage, log.REFRESH, before, log.ACTIVE, new)
     return report
 
 
-def optimize(storage: IndexStorage, mode: str, table: ListedTable) -> int:
+def optimize(storage: IndexStorage, mode: str, table: ListedTable, listed_at: int | None = None) -> int:
     """Merges segments into one, without files that are gone; `quick` takes the small ones only. Gives the number of segments left.
 
     Raises:
         IndexDefinitionError: an unknown mode.
+        MovedOnError: another action has ended since the table was listed.
         IndexStateError: the index is not active, or somebody else is at it.
         IndexStorageError: the index can't be read or written.
     """
     _check_mode("optimize", mode, OPTIMIZE_MODES)
-    with _action(storage, log.OPTIMIZE) as before:
+    with _action(storage, log.OPTIMIZE, listed_at) as before:
         old = _snapshot(before)
         small = [each for each in old.segments if mode == "full" or each.packs.rows <= SMALL_SEGMENT_PACKS]
         new = old
@@ -136,7 +150,10 @@ def vacuum(storage: IndexStorage) -> int:
         active = before.state == log.ACTIVE
         needed = {file.name for file in snapshot.data_files} if active else set()
         unneeded = [name for name in storage.names(DATA) if name not in needed]
-        for name in unneeded:
+        for i, name in enumerate(unneeded):
+            # Somebody may have cancelled this, and made a snapshot since that needs a file with this content again.
+            if i % DELETES_BETWEEN_LOOKS == 0 and log.read_log(storage).number != before.number + 1:
+                raise IndexStateError(f"vacuum of the index in {storage.place} was cancelled by somebody else before it ended.")
             storage.delete(name)
         storage.delete_scratch()
         log.drop_old_entries(storage, before)
@@ -187,9 +204,9 @@ def files_of(snapshot: Snapshot) -> tuple[DataFile, ...]:
 
 
 @contextmanager
-def _action(storage: IndexStorage, action: log.Action) -> Iterator[LogView]:
+def _action(storage: IndexStorage, action: log.Action, listed_at: int | None = None) -> Iterator[LogView]:
     """Begins an action; one that fails or is interrupted is cancelled, so that the next one finds a stable state."""
-    before = log.begin(storage, action)
+    before = log.begin(storage, action, listed_at)
     try:
         yield before
     except BaseException:
@@ -211,10 +228,12 @@ def _catalog(storage: IndexStorage, snapshot: Snapshot) -> Catalog:
 
 
 def _catalog_or_none(storage: IndexStorage, snapshot: Snapshot) -> Catalog | None:
-    """None for an index whose files are damaged: a refresh makes all of it anew."""
+    """None for an index whose files are damaged: a refresh makes all of it anew. What can't be read just now is none of these."""
     try:
         return _catalog(storage, snapshot)
-    except IndexStorageError:
+    except IndexStorageError as error:
+        if problem_of(error).reason != INDEX_CORRUPT:
+            raise
         return None
 
 

@@ -141,16 +141,25 @@ def _entry_from_dict(number: int, content: Any) -> LogEntry:
     return LogEntry(number, str(state), float(at_s) if isinstance(at_s, int | float) else 0.0, writer, snapshot, token)
 
 
-def begin(storage: IndexStorage, action: Action) -> LogView:
+class MovedOnError(IndexStateError):
+    """Another action has ended since the table was listed for this one."""
+
+
+def begin(storage: IndexStorage, action: Action, listed_at: int | None = None) -> LogView:
     """Begins an action: from now on nobody else can, until it ends or is cancelled. Gives the log as it was before.
 
+    `listed_at`: the number of the log's latest entry when the table was listed, so that no older list replaces a newer one.
+
     Raises:
+        MovedOnError: the log has moved on since the table was listed.
         IndexStateError: the index is in a state that the action can't start from, another action is under way, or one was faster.
         IndexStorageError: the place can't be used.
     """
     view = read_log(storage)
     if view.under_way is not None:
         raise IndexStateError(_busy(storage, action, view.under_way))
+    if listed_at is not None and view.number != listed_at:
+        raise MovedOnError(f"{action.name} of the index in {storage.place}: another writer was faster; start it again.")
     if view.state not in action.starts:
         raise IndexStateError(_wrong_state(storage, action, view.state))
     if not _append(storage, view.number + 1, action.transient, None):

@@ -187,7 +187,9 @@ def _linked(scratch: str, path: str) -> bool:
     try:
         os.link(scratch, path)
     except FileExistsError:
-        return False
+        # On NFS that may be one's own link, made when the first answer got lost.
+        if not _is_same_file(scratch, path):
+            return False
     except OSError as error:
         raise IndexStorageError(
             f"the filesystem of {path} has no hard links ({error.strerror}), and without them no way to make a file whole and only "
@@ -195,6 +197,13 @@ def _linked(scratch: str, path: str) -> bool:
         ) from error
     _sync_folder(os.path.dirname(path))
     return True
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def _write_durably(path: str, content: bytes) -> None:

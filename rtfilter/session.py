@@ -10,6 +10,7 @@ from typing import ParamSpec, cast, overload
 from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.bridge import jvm
+from rtfilter.bridge.failures import translate_failures
 from rtfilter.bridge.jar import ensure_jar
 from rtfilter.bridge.submitted import submitted_conf
 from rtfilter.errors import NotConfiguredError, RtFilterError
@@ -78,6 +79,7 @@ def attach(spark: SparkSession) -> SparkSession:
     chosen = spark.conf.get("rtfilter.python", None) or spark.sparkContext.getConf().get("spark.rtfilter.python", None)
     if chosen is None:
         spark.conf.set("rtfilter.python", own_interpreter())
+    translate_failures()
     jvm.start_host(spark)
     return spark
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark import RDD
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 import rtfilter
@@ -235,8 +236,14 @@ def test_verify_fails_a_query_whose_rows_differ(spark: SparkSession) -> None:
     spark.conf.set("rtfilter.enabled", True)
     spark.conf.set("rtfilter.verify", True)
     frame = spark.sql("select fact.v, uuid() from fact join dim on k = id where name in ('n5', 'n7')")
-    with pytest.raises(Exception, match=r"rtfilter\.verify"):
-        frame.collect()
+    # Making a session installs pyspark's own handler of exceptions anew.
+    spark.newSession()
+    for _ in range(2):
+        with pytest.raises(rtfilter.ResultMismatchError, match=r"^rtfilter\.verify: the query gives \d+ rows") as raised:
+            frame.collect()
+        assert "\n" not in str(raised.value)
+    with pytest.raises(AnalysisException):
+        spark.sql("select no_such_column from fact")
 
 
 def test_metrics_reach_the_sql_tab_of_the_ui(spark: SparkSession) -> None:

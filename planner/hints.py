@@ -97,7 +97,7 @@ def _warning(hint: TableHint, tables: tuple[str, ...]) -> str | None:
     nearest = f" Did you mean {close[0]!r}?" if close else ""
     return (
         f"The hint {hint.text} has the word {unknown[0]!r}, which is neither {_choices()} nor a table of the query, "
-        f"so it changes nothing.{nearest}"
+        f"so nothing changes for it.{nearest}"
     )
 
 

@@ -15,7 +15,8 @@ Written by `make docs` out of `rtfilter/options.py`; changes belong there.
 
 Every option is an entry of the session's conf: `spark.conf.set("rtfilter.kinds", "set")`, `SET rtfilter.kinds=set` in SQL.
 `rtfilter.prune(df, ...)` and `@rtfilter.pruned(...)` take them as keywords, without the prefix and with `_` for `.`:
-`prune(df, kinds="set", set_maxKeys=1000)`. They are read at every query.
+`prune(df, kinds="set", set_maxKeys=1000)`. They are read at every query. (spark-submit and spark-defaults.conf
+pass on only keys that begin with `spark.`: set these in the session.)
 
 An unknown name or a value of the wrong type is an error where it is given to one of our functions or commands. Found in the
 session's conf when a query runs, it is one warning with the same words, and the query runs as Spark planned it.

@@ -184,7 +184,15 @@ OPTIONS: tuple[Option, ...] = (
         "From so many rows on, keys of a shuffled build side are read by a Spark job and not by the driver itself; 1: always.",
         _whole_number(1),
     ),
-    Option("rtfilter.python", "path", "python3", "", "Interpreter of the planner host; configure() sets its own.", _text),
+    Option(
+        "rtfilter.python",
+        "path",
+        "python3",
+        "",
+        "Interpreter of the planner host, read when the host starts; when it is not set: spark.rtfilter.python, which configure() "
+        "sets to its own and spark-submit passes on.",
+        _text,
+    ),
     Option(
         "rtfilter.planner.timeoutMs",
         "integer",
@@ -198,7 +206,8 @@ OPTIONS: tuple[Option, ...] = (
         "integer",
         1000,
         "ms",
-        "Longest time a fill waits for Parquet footers that are still being read; files not known by then are read whole.",
+        "Longest time a fill waits for Parquet footers that are still being read, within six tenths of rtfilter.planner.timeoutMs; "
+        "files not known by then are read whole.",
         _whole_number(0),
     ),
     Option(
@@ -222,7 +231,7 @@ OPTIONS: tuple[Option, ...] = (
         "boolean",
         False,
         "",
-        "Runs every query with and without filters first, and fails it on a difference.",
+        "Runs every query with and without filters first, and fails it with rtfilter.ResultMismatchError on a difference.",
         _boolean,
     ),
     Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text),
@@ -239,7 +248,8 @@ OPTIONS: tuple[Option, ...] = (
         "boolean",
         True,
         "",
-        "Remembers what filters did; one that won nothing twice is not tried again until its tables or indexes change.",
+        "Remembers what filters did; one that won nothing twice in a row with the same literals is not tried with them until its "
+        "tables or indexes change, or for seven days.",
         _boolean,
     ),
     Option(

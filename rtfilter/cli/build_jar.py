@@ -16,7 +16,9 @@ def build_jar(out: Path, as_json: bool) -> None:
     """Compile the part of rtfilter that runs inside Spark into a jar file.
 
     Not needed on an ordinary machine, where the jar is made on first use and kept in a cache. Use it for container images
-    and read-only machines, then give the file to spark.jars. It fits the Spark version of the installed pyspark.
+    and read-only machines: there set spark.jars to the file and spark.sql.extensions to
+    org.apache.spark.sql.execution.rtfilter.RtFilterExtension, and call rtfilter.attach(spark) in place of rtfilter.configure, which
+    compiles a jar of its own. The jar fits the Spark version of the installed pyspark.
     """
     from rtfilter.bridge.jar import build_jar as build
 

@@ -33,8 +33,8 @@ def calibrate(master: str, rows: int, location: Path | None, show: bool, as_json
     """Measure what reading, joining, shuffling and testing a row takes on this machine and master.
 
     Takes a minute or two on an idle machine. The figures are kept in the cache directory ($RTFILTER_CACHE, else
-    ~/.cache/rtfilter) together with what they were measured on; applications that start later with the same processor, memory,
-    Spark version and master decide by them which filters pay. Without them rtfilter uses defaults.
+    rtfilter in $XDG_CACHE_HOME or ~/.cache) together with what they were measured on; applications that start later with the
+    same processor, memory, Spark version and master decide by them which filters pay. Without them rtfilter uses defaults.
     """
     if show:
         _show(master, as_json)

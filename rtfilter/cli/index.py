@@ -42,7 +42,8 @@ def place_options(command: Command) -> Command:
 
 def master_option(command: Command) -> Command:
     """`--master`: builds by a Spark job."""
-    text = "Build by a Spark job on this master, such as local[*]; threads of this process when left out."
+    text = "Spark master whose tasks read tables from 256 MB on, such as local[*], which is the default for a path with a scheme. "
+    text += "Without it, and for less, threads of this process."
     return click.option("--master", metavar="URL", help=text)(command)
 
 

@@ -1,6 +1,6 @@
 """Values of a Parquet column as keys of a filter: whole numbers (`long`) or byte strings (`bytes`), by the column's Spark type.
 
-docs/protocol.md ("Key domains") says which number or bytes stand for which value. What is not sure gives None: no sketch is made.
+docs/protocol.md ("Key values") says which number or bytes stand for which value. What is not sure gives None: no sketch is made.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * What a value of a column type is in a filter: a long or a byte string (docs/protocol.md, "Key domains"), and for rows always a long,
+ * What a value of a column type is in a filter: a long or a byte string (docs/protocol.md, "Key values"), and for rows always a long,
  * byte strings by their hash.
  */
 object KeyDomain {

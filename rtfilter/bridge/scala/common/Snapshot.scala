@@ -105,7 +105,7 @@ object Snapshot {
   }
 
   private def raising(evaluated: Seq[Expression]): Seq[(String, Any)] =
-    if (evaluated.exists(SnapshotExpression.mayRaise)) Seq("may_raise" -> true) else Nil
+    if (evaluated.exists(SnapshotExpression.mayRaiseUnmoved)) Seq("may_raise" -> true) else Nil
 
   private def partitionedBy(shuffle: SparkPlan): Seq[Expression] = shuffle.outputPartitioning match {
     case hash: HashPartitioning => hash.expressions

@@ -72,6 +72,13 @@ object SnapshotExpression {
   /** Whether evaluating it may fail on some input. What is not known to be safe counts as failing. */
   def mayRaise(e: Expression): Boolean = !safe(e) || e.children.exists(mayRaise)
 
+  /** The same of what is no more than a key moved by a number: the planner keeps the rows on which that fails. */
+  def mayRaiseUnmoved(e: Expression): Boolean = e match {
+    case Shifted(child, _, _) => mayRaiseUnmoved(child)
+    case cast: Cast if safe(cast) => mayRaiseUnmoved(cast.child)
+    case _ => mayRaise(e)
+  }
+
   /**
    * What an aggregate puts out. Checked on 4.3: DecimalAggregates makes of the average of a short decimal that of its unscaled value,
    * divides it, and casts it to a decimal that has room for every average; such a cast never fails.

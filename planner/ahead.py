@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.cost import RowWork
-from planner.estimates import Estimates, share_kept
+from planner.estimates import Estimates, share_kept, share_left
 from planner.legality import join_type_name
 from planner.nodes import BROADCAST_EXCHANGE, Aggregate, Exchange, Filter, Join, Plan, PlanNode, QueryStage, Scan, Sort, Window
 
@@ -70,9 +70,8 @@ def value_bytes(type: str) -> float:
 def _share_tested(plan: Plan, scan: Scan) -> float:
     """What is left of a scan's rows by its own conditions; Spark tells them twice, at the scan and in the filter above it."""
     above = plan.nodes[plan.parents[scan.id]]
-    if isinstance(above, Filter):
-        return min(share_kept(above.conjuncts), share_kept(scan.filters))
-    return share_kept(scan.filters)
+    conjuncts = min(above.conjuncts, scan.filters, key=share_kept) if isinstance(above, Filter) else scan.filters
+    return share_left(scan, conjuncts)
 
 
 def row_bytes(plan: Plan, node: PlanNode) -> float:

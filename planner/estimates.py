@@ -58,6 +58,14 @@ def share_kept(conjuncts: Iterable[str]) -> float:
     return max(share, LEAST_SHARE)
 
 
+def share_left(scan: Scan, conjuncts: Iterable[str]) -> float:
+    """The share of a scan's rows that its conditions, in words, leave: as an earlier query saw it, else a guess."""
+    rows = rows_of_scan(scan)
+    if scan.left is None or not rows:
+        return share_kept(conjuncts)
+    return min(max(scan.left / rows, LEAST_SHARE), 1.0)
+
+
 def rows_of_scan(scan: Scan) -> float | None:
     """Rows of a scan's files: as the catalog knows them, else guessed from their size, None when neither is known."""
     if scan.rows is not None:
@@ -130,7 +138,7 @@ class Estimates:
         rows = rows_of_scan(scan)
         if rows is None or scan.bytes is None:
             return None
-        size = Size(float(scan.bytes), rows, 1.0).times(share_kept(conjuncts))
+        size = Size(float(scan.bytes), rows, 1.0).times(share_left(scan, conjuncts))
         for reduction in self._reductions:
             # A join inside the estimate takes its share by itself.
             if reduction.scan == scan.id and not self.plan.is_below(reduction.join, top):

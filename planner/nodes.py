@@ -71,7 +71,8 @@ class Scan(Node):
 
     `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
     `roots` where its files are, as Hadoop's texts. `rows` is how many the catalog knows of, None mostly. `static` has the
-    conjuncts, where the table may have an index.
+    conjuncts, where the table may have an index. `left`: how many rows its conditions and those of the filter right above it leave,
+    as an earlier query saw it (planner/seen_rows.py).
     """
 
     table: str
@@ -85,6 +86,7 @@ class Scan(Node):
     roots: tuple[str, ...] = ()
     rows: int | None = None
     static: tuple[StaticCondition, ...] = ()
+    left: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

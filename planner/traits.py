@@ -49,15 +49,15 @@ def _traits(
     names = {column.id: column.name for column in probe.columns}
     build_keys = [label_key(plan, node.child_of(build_side), node.keys_of(build_side)[key]) for key in keys]
     return Traits(
-        key=_digest(
+        key=digest_of(
             root_of(probe),
             [names[column] for column in columns],
             [_EXPRESSION_ID.sub("", label) for label in build_keys],
             node.join_type,
             sorted(_shape(plan, table) for table in tables),
         ),
-        literals=_literals([*plan.subtree(source), probe, *_filter_above(plan, probe)]),
-        inputs=_digest(probe.bytes, sorted([root_of(table), str(table.bytes)] for table in tables), means),
+        literals=literals_of([*plan.subtree(source), probe, *filter_above(plan, probe)]),
+        inputs=digest_of(probe.bytes, sorted([root_of(table), str(table.bytes)] for table in tables), means),
         root=root_of(probe),
     )
 
@@ -71,18 +71,18 @@ def root_of(scan: Scan) -> str:
 def _shape(plan: Plan, scan: Scan) -> list[Any]:
     """A table of the build side and what sort of conditions are on which of its columns."""
     named = {column.id: column.name for column in scan.columns}
-    found = {id_ for above in _filter_above(plan, scan) for id_ in _references(above.condition)}
+    found = {id_ for above in filter_above(plan, scan) for id_ in _references(above.condition)}
     return [root_of(scan), sorted(scan.filters), sorted({named[id_] for id_ in found if id_ in named})]
 
 
-def _filter_above(plan: Plan, scan: Scan) -> tuple[Filter, ...]:
+def filter_above(plan: Plan, scan: Scan) -> tuple[Filter, ...]:
     """The conditions right above a scan, if there are any."""
     # What runs has operators in between that say nothing: a change from columns to rows, a bound of generated code.
     above = next((node for node in plan.ancestors(scan.id) if not (isinstance(node, OtherNode) and len(node.children) == 1)), None)
     return (above,) if isinstance(above, Filter) else ()
 
 
-def _literals(nodes: Iterable[PlanNode]) -> str | None:
+def literals_of(nodes: Iterable[PlanNode]) -> str | None:
     """What nodes ask of their rows, all together; None where one of them can't tell.
 
     The probe's own conditions are among them: which rows a filter is there to drop depends on them as well. Which node says what
@@ -91,7 +91,7 @@ def _literals(nodes: Iterable[PlanNode]) -> str | None:
     said = {node.literals for node in nodes}
     if None in said:
         return None
-    return _digest(sorted(text for text in said if text))
+    return digest_of(sorted(text for text in said if text))
 
 
 def _references(expr: Expression) -> Iterator[int]:
@@ -108,5 +108,5 @@ def _without_partitions(root: str) -> str:
     return "/".join(parts)
 
 
-def _digest(*parts: object) -> str:
+def digest_of(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from planner.decide import DecideSettings
 from planner.generate import plan_filters
 from planner.index_remarks import with_index_remarks
+from planner.seen_rows import rows_left, with_rows_left
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from planner.static import plan_statics, with_statics
 from rtfilter.errors import ProtocolError
+from rtfilter.feedback.seen_rows import SeenRows
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.folders import cache_directory
 from rtfilter.host.accounts import Accounts
@@ -57,6 +59,7 @@ class Requests:
         self.packs = PackStore()
         self.store = self.packs.footers
         self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
+        self._seen_rows = SeenRows()
         self._accounts = Accounts(self.feedback)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
@@ -113,6 +116,9 @@ class Requests:
             machine=machine_of(spark),
         )
         plan = with_table_facts(parse_snapshot(frame.json["nodes"]), self.packs.seen)
+        if options.feedback_enabled:
+            self._seen_rows.tell(rows_left(plan))
+            plan = with_rows_left(plan, self._seen_rows.get)
         indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options.store_location)
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
         if options.feedback_enabled:

@@ -1,0 +1,65 @@
+"""How many rows the conditions on a scan leave, as stages that have finished tell: for a later plan with the same conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from planner.nodes import Exchange, Filter, OtherNode, Plan, PlanNode, Project, QueryStage, Scan, Sort
+from planner.traits import digest_of, filter_above, literals_of, root_of
+
+# Operators that say nothing: a change from columns to rows, the bounds of generated code. By the beginnings of their names.
+_SAYS_NOTHING = ("ColumnarToRow", "WholeStageCodegen", "InputAdapter", "AQEShuffleRead")
+
+# The format of scans that filters have been applied to.
+NARROWED = "PackFormat"
+
+
+def condition_key(plan: Plan, scan: Scan) -> str | None:
+    """What names a table as it is now and all that the query asks of its rows; None where that can't be told."""
+    literals = literals_of([scan, *filter_above(plan, scan)])
+    return None if literals is None or scan.bytes is None else digest_of(root_of(scan), scan.bytes, literals)
+
+
+def rows_left(plan: Plan) -> Mapping[str, int]:
+    """By `condition_key`: the rows that conditions have left, of scans that no filter has narrowed and whose rows come out of a
+    finished stage as they are."""
+    found: dict[str, int] = {}
+    for stage in plan.nodes:
+        if isinstance(stage, QueryStage) and stage.materialized and stage.rows is not None:
+            scan = _only_scan(plan, stage)
+            key = None if scan is None else condition_key(plan, scan)
+            if key is not None:
+                found[key] = stage.rows
+    return found
+
+
+def with_rows_left(plan: Plan, seen: Callable[[str], int | None]) -> Plan:
+    """The plan whose scans know how many rows their conditions left before; the plan itself where nothing is known."""
+    known = {
+        scan.id: rows
+        for scan in plan.nodes
+        if isinstance(scan, Scan) and (key := condition_key(plan, scan)) is not None and (rows := seen(key)) is not None
+    }
+    if not known:
+        return plan
+    nodes = [replace(node, left=known[node.id]) if isinstance(node, Scan) and node.id in known else node for node in plan.nodes]
+    return replace(plan, nodes=tuple(nodes))
+
+
+def _only_scan(plan: Plan, stage: QueryStage) -> Scan | None:
+    """The scan whose rows a stage puts out, one for one but for the conditions right above it."""
+    at: PlanNode = plan.nodes[stage.children[0]]
+    filters = []
+    while not isinstance(at, Scan):
+        if len(at.children) != 1 or not _hands_on(at):
+            return None
+        filters += [at] if isinstance(at, Filter) else []
+        at = plan.nodes[at.children[0]]
+    return at if at.format != NARROWED and tuple(filters) in ((), filter_above(plan, at)) else None
+
+
+def _hands_on(node: PlanNode) -> bool:
+    if isinstance(node, OtherNode):
+        return node.op.startswith(_SAYS_NOTHING)
+    return isinstance(node, Filter | Project | Sort | Exchange)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rtfilter.feedback.seen_rows import SeenRows
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
-from tests.planner.plans import DIM, FACT, attr, merged, nodes_of
+from tests.planner.plans import DIM, FACT, Raw, attr, column, exchange, merged, nodes_of, scan, stage
 
 
 @pytest.mark.parametrize(
@@ -21,3 +22,39 @@ def test_without_reuse_a_build_side_that_would_run_twice_is_not_waited_for(
     nodes = nodes_of(merged(FACT, DIM, [attr(1)], [attr(11)]))
     answer, _ = Requests().answer(Frame({"op": "plan", "decision": "d1", "conf": conf, "spark": spark, "nodes": nodes}))
     assert reason in {candidate["reason"] for candidate in answer["candidates"]}
+
+
+@pytest.mark.parametrize("feedback", [True, False])
+def test_rows_that_a_finished_stage_told_count_in_the_next_plan(
+    feedback: bool, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path_factory.mktemp("cache")))
+    requests = Requests()
+    conf = {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": str(feedback).lower()}
+
+    def side(id: int, name: str, rows: int) -> Raw:
+        asked = {"filters": ["eq", "eq"], "literals": name, "roots": [f"file:/{name}"]}
+        return scan(name, column(id, "k"), column(id + 1, "v"), rows=rows, bytes=40 * rows, **asked)
+
+    large, small = side(1, "large", 60_000_000), side(11, "small", 15_000_000)
+    finished = [stage(exchange(large), 15_000_000, 10**8), stage(exchange(small), 500_000, 10**7)]
+
+    def reasons(*roots: Raw) -> list[str]:
+        answers = [
+            requests.answer(Frame({"op": "plan", "decision": "d", "conf": conf, "nodes": nodes_of(root)}))[0] for root in roots
+        ]
+        return [candidate["reason"] for candidate in answers[-1]["candidates"]]
+
+    query = merged(large, small, [attr(1)], [attr(11)])
+    assert reasons(query) == ["WAIT_DOES_NOT_PAY"]
+    assert reasons(*finished, query) == ["PLANNED" if feedback else "WAIT_DOES_NOT_PAY"]
+
+
+def test_of_seen_rows_the_longest_unused_are_forgotten() -> None:
+    seen = SeenRows(most=2)
+    seen.tell({"a": 1, "b": 2})
+    assert seen.get("a") == 1
+    seen.tell({"c": 3})
+    assert [seen.get(key) for key in "abc"] == [1, None, 3]
+    seen.tell({"a": 7})
+    assert seen.get("a") == 7

@@ -72,7 +72,7 @@ class Scan(Node):
     `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
     `roots` where its files are, as Hadoop's texts. `rows` is how many the catalog knows of, None mostly. `static` has the
     conjuncts, where the table may have an index. `left`: how many rows its conditions and those of the filter right above it leave,
-    as an earlier query saw it (planner/seen_rows.py).
+    as an earlier query saw it (planner/seen_rows.py). `thinned`: Spark itself has joins drop rows of it, as of a filter.
     """
 
     table: str
@@ -87,6 +87,7 @@ class Scan(Node):
     rows: int | None = None
     static: tuple[StaticCondition, ...] = ()
     left: int | None = None
+    thinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,11 @@ class Project(Node):
 
 @dataclass(frozen=True, slots=True)
 class Filter(Node):
-    """A filter; `conjuncts` has a word for each part of its condition."""
+    """A filter; `conjuncts` has a word for each part of its condition. `thinned` as of a scan."""
 
     condition: Expression
     conjuncts: tuple[str, ...]
+    thinned: bool = False
 
     def expressions(self) -> tuple[Expression, ...]:
         return (self.condition,)

@@ -56,7 +56,8 @@ def _only_scan(plan: Plan, stage: QueryStage) -> Scan | None:
             return None
         filters += [at] if isinstance(at, Filter) else []
         at = plan.nodes[at.children[0]]
-    return at if at.format != NARROWED and tuple(filters) in ((), filter_above(plan, at)) else None
+    thinned = at.thinned or any(each.thinned for each in filters)
+    return None if thinned or at.format == NARROWED or tuple(filters) not in ((), filter_above(plan, at)) else at
 
 
 def _hands_on(node: PlanNode) -> bool:

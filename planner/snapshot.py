@@ -154,6 +154,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         roots=read_words(raw, "roots", where),
         rows=read_count(raw, "rows", where),
         static=_static(raw, where),
+        thinned=raw.get("thinned", False) is True,
     )
 
 
@@ -187,7 +188,8 @@ def _project(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
 
 def _filter(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
     condition = parse_expression(raw.get("condition"), where)
-    return Filter(*common.fields(), condition=condition, conjuncts=read_words(raw, "conjuncts", where))
+    thinned = raw.get("thinned", False) is True
+    return Filter(*common.fields(), condition=condition, conjuncts=read_words(raw, "conjuncts", where), thinned=thinned)
 
 
 def _aggregate(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:

@@ -86,6 +86,8 @@ def test_other_conditions_and_other_tables_are_guessed(plan: Raw) -> None:
         join(table(), broadcast(table(11)), [attr(1)], [attr(11)]),
         union([1, 2], table(), table(11)),
         table(format="PackFormat"),
+        table(thinned=True),
+        changed(table(), thinned=True),
         where(project(table(), attr(1), alias(9, attr(2)))),
         where(project(scan("t", column(1, "k"), bytes=10**8, roots=["file:/t1"]), attr(1)), conjuncts=["eq"]),
         table(asked=None),

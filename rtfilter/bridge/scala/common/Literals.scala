@@ -33,10 +33,20 @@ object Literals extends PredicateHelper {
   }
 
   /** Without what the joins of the query say of a scan, in Spark's words and in ours. */
-  private def conjuncts(conditions: Seq[Expression]): Seq[Expression] = conditions.flatMap(splitConjunctivePredicates).filterNot(_.exists {
-      case _: RuntimeFilter | _: DynamicPruning | _: BloomFilterMightContain => true
-      case _ => false
-    })
+  private def conjuncts(conditions: Seq[Expression]): Seq[Expression] =
+    conditions.flatMap(splitConjunctivePredicates).filterNot(c => isOfSparks(c) || c.exists(_.isInstanceOf[RuntimeFilter]))
+
+  /** Whether Spark itself has a join drop rows here, beside the conditions that are told. */
+  def isThinned(plan: SparkPlan): Boolean = plan match {
+    case scan: FileSourceScanExec => scan.partitionFilters.exists(isOfSparks) || scan.dataFilters.exists(isOfSparks)
+    case filter: FilterExec => isOfSparks(filter.condition)
+    case _ => false
+  }
+
+  private def isOfSparks(condition: Expression): Boolean = condition.exists {
+    case _: DynamicPruning | _: BloomFilterMightContain => true
+    case _ => false
+  }
 
   /** As SQL: whole, where toString leaves out arguments past spark.sql.debug.maxToStringFields; without expression ids and aliases of tables. */
   private def texts(expressions: Seq[Expression]): Option[Seq[String]] =

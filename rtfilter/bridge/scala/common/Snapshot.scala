@@ -101,6 +101,7 @@ object Snapshot {
       case _ => add(Seq("kind" -> "other") ++ Option.when(!plan.expressions.forall(_.deterministic))("deterministic" -> false): _*)
     }
     Literals.addTo(json, plan)
+    if (Literals.isThinned(plan)) json.put("thinned", true)
     json
   }
 

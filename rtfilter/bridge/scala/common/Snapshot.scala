@@ -1,7 +1,7 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import org.apache.spark.sql.catalyst.expressions.{Expression, ExplodeBase, Generator, Inline, JsonTuple, ReplicateRows, Stack}
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExplodeBase, Inline, JsonTuple, ReplicateRows, Stack}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, RangePartitioning}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -84,8 +84,9 @@ object Snapshot {
         "may_raise" -> window.windowExpression.exists(SnapshotExpression.mayRaise))
       case limit: WindowGroupLimitExec => add("kind" -> "window", "partition" -> limit.partitionSpec.map(SnapshotExpression(_)))
       case _: UnionExec => add("kind" -> "union")
-      case generate: GenerateExec if isStateless(generate.generator) =>
-        add("kind" -> "generate", "may_raise" -> generate.generator.children.exists(SnapshotExpression.mayRaise))
+      // Spark's own generators look at each row for itself; those of Hive and of users may keep something, or emit rows at the end.
+      case GenerateExec(generator @ (_: ExplodeBase | _: Inline | _: Stack | _: JsonTuple | _: ReplicateRows), _, _, _, _) =>
+        add("kind" -> "generate", "may_raise" -> generator.children.exists(SnapshotExpression.mayRaise))
       case expand: ExpandExec => add("kind" -> "expand", "columns" -> expand.output.zipWithIndex.map { case (column, i) =>
         val sources = expand.projections.map(_(i))
         Json.obj("id" -> column.exprId.id, "source" -> Option.when(sources.forall(_.semanticEquals(sources.head)))(SnapshotExpression(sources.head)))
@@ -113,12 +114,6 @@ object Snapshot {
     case range: RangePartitioning => range.ordering.map(_.child)
     case other: Expression => Seq(other)
     case _ => Nil
-  }
-
-  /** Spark's own generators look at each row for itself; those of Hive and of users may keep something, or emit rows at the end. */
-  private def isStateless(generator: Generator): Boolean = generator match {
-    case _: ExplodeBase | _: Inline | _: Stack | _: JsonTuple | _: ReplicateRows => true
-    case _ => false
   }
 
   private def scanFields(scan: FileSourceScanExec): Seq[(String, Any)] = {

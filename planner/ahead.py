@@ -82,9 +82,17 @@ def row_bytes(plan: Plan, node: PlanNode) -> float:
 
 
 def _share_joined(estimates: Estimates, join: Join, below: int) -> float:
-    """What another join on the way leaves of the rows that come from child `below`."""
-    if join_type_name(join.join_type) not in ("Inner", "LeftSemi") or not join.left_keys:
+    """How many rows of another join on the way there are for each row that comes from child `below`.
+
+    Of a table with foreign keys to this one there are many: a supplier that is dropped here spares all that its line items have
+    before them from that join on.
+    """
+    name = join_type_name(join.join_type)
+    if name not in ("Inner", "LeftSemi") or not join.left_keys:
         return 1.0
-    other = join.right if below == join.left else join.left
-    size = estimates.size_of(other)
-    return 1.0 if size is None else size.kept
+    other, mine = estimates.size_of(join.right if below == join.left else join.left), estimates.bare_size_of(below)
+    if other is None:
+        return 1.0
+    if name == "LeftSemi" or mine is None or mine.rows <= 0 or mine.unfiltered_bytes >= other.unfiltered_bytes:
+        return other.kept
+    return max(other.rows * mine.kept / mine.rows, other.kept)

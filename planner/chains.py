@@ -69,8 +69,7 @@ class _Chains:
         serves: dict[object, set[object]] = defaultdict(set)
         for number, refusal in alone.refused.items():
             feeder = proposals[number]
-            # What came across an equality shows in that join's sizes.
-            if refusal.reason == WAIT_DOES_NOT_PAY and not feeder.across:
+            if refusal.reason == WAIT_DOES_NOT_PAY:
                 for source, served in by_source.items():
                     if feeds(plan, feeder, source):
                         serves[places[number]] |= {places[other] for other in served} - {places[number]}

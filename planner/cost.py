@@ -255,9 +255,12 @@ def semi_join_share(kept: float, build_rows: float, probe_rows: float, probe_dis
     """λ before the build is there: the share of probe rows that find a partner among `build_rows` rows.
 
     `kept` is what conditions leave of the build side, whose keys without them are taken to hold nearly all of the probe side's.
-    Where the number of distinct probe keys is known, `build_rows` rows hold no more than that many of them.
+    Where the number of distinct probe keys is known, `build_rows` rows hold no more than that many of them, and a build side that
+    has as many rows without conditions lacks few, however often each of them occurs.
     """
-    share = kept * (1.0 - missing_share(probe_rows, build_rows / kept if kept > 0 else build_rows))
+    unfiltered = build_rows / kept if kept > 0 else build_rows
+    enough = probe_distinct is not None and 0 < probe_distinct <= unfiltered
+    share = kept * (1.0 - (KEYS_MISSING if enough else missing_share(probe_rows, unfiltered)))
     if probe_distinct:
         share = min(share, build_rows / probe_distinct)
     return min(max(share, 0.0), 1.0)

@@ -7,7 +7,8 @@ the files for what has not run and those of the shuffle or the broadcast for wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from planner.legality import join_type_name
@@ -15,8 +16,12 @@ from planner.nodes import LEFT, RIGHT, Aggregate, Filter, Join, Plan, QueryStage
 
 # The share of rows that a conjunct of each kind keeps.
 CONJUNCT_KEEPS = {"eq": 0.05, "in": 0.1, "range": 0.33, "prefix": 0.1, "null": 0.1, "not_null": 1.0, "other": 0.5}
-# Bytes that one value takes in a compressed Parquet file: a guess, like the shares above.
-BYTES_PER_VALUE = 2.5
+# Bytes that one value takes in a compressed Parquet file, and that a column takes in it beside its values, the headers of its pages
+# and what the footer says of it; of a file so small that this is most of it, the least share that its values take. Guesses, like
+# the shares above.
+BYTES_PER_VALUE, BYTES_PER_COLUMN, LEAST_VALUES_SHARE = 2.5, 300.0, 0.1
+# A row of a broadcast: a word, and a guess for each of its columns.
+ROW_HEADER_BYTES, BROADCAST_COLUMN_BYTES = 8, 16
 # Nothing is estimated smaller than this share of it, however many conjuncts a query has.
 LEAST_SHARE = 1e-6
 ONE_ROW_BYTES = 1_000.0
@@ -43,11 +48,19 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A filter that will have dropped rows of a scan: `share` is what it keeps. The join that it serves is `join`."""
+    """A filter that will have dropped rows of a scan by `columns`.
+
+    `share` is what conditions on its build side let one expect it to keep: build sides are reduced by that. `passed` is what other
+    filters of the scan are expected to find: less, where keys are missing without any condition. `join` is the one whose result has
+    no row less by it: the join that it serves, or, `across`, the one whose equality it came over.
+    """
 
     scan: int
     join: int
     share: float
+    passed: float
+    columns: tuple[int, ...] = ()
+    across: bool = False
 
 
 def share_kept(conjuncts: Iterable[str]) -> float:
@@ -73,7 +86,8 @@ def rows_of_scan(scan: Scan) -> float | None:
     if scan.bytes is None:
         return None
     columns = scan.columns_total or max(len(scan.columns), 1)
-    return scan.bytes / (columns * BYTES_PER_VALUE)
+    values = max(scan.bytes - columns * BYTES_PER_COLUMN, scan.bytes * LEAST_VALUES_SHARE)
+    return values / (columns * BYTES_PER_VALUE)
 
 
 @dataclass(slots=True)
@@ -86,9 +100,12 @@ class Estimates:
     # Of subtrees without a reduced scan: the same whatever they are a part of.
     _unreduced: dict[int, Size | None] = field(default_factory=dict)
 
+    # The same plan's without any placed filter, made when it is asked for.
+    _bare: Estimates | None = None
+
     def copy(self) -> Estimates:
         """The same sizes, for filters that are only tried."""
-        return Estimates(self.plan, list(self._reductions), dict(self._sizes), dict(self._unreduced))
+        return Estimates(self.plan, list(self._reductions), dict(self._sizes), dict(self._unreduced), self._without_reductions())
 
     def reduce(self, reduction: Reduction) -> None:
         """From here on a scan counts as reduced, wherever the join that does it is not part of the estimate anyway."""
@@ -102,6 +119,15 @@ class Estimates:
         if node not in self._sizes:
             self._sizes[node] = self._estimate(node, node)
         return self._sizes[node]
+
+    def bare_size_of(self, node: int) -> Size | None:
+        """The size of what a node puts out without the placed filters."""
+        return self._without_reductions().size_of(node)
+
+    def _without_reductions(self) -> Estimates:
+        if self._bare is None:
+            self._bare = Estimates(self.plan)
+        return self._bare
 
     def _estimate(self, at: int, top: int) -> Size | None:
         """The size at a node, as part of an estimate of node `top`."""
@@ -117,7 +143,7 @@ class Estimates:
         if isinstance(node, Scan):
             return self._scan(node, top, node.filters)
         if isinstance(node, Filter):
-            child = self.plan.nodes[node.children[0]]
+            child = self.plan.below_wrappers(node.children[0])
             # Spark hands a filter's conjuncts to the scan below it: they must not count twice.
             if isinstance(child, Scan):
                 return self._scan(child, top, min(node.conjuncts, child.filters, key=share_kept))
@@ -139,11 +165,28 @@ class Estimates:
         if rows is None or scan.bytes is None:
             return None
         size = Size(float(scan.bytes), rows, 1.0).times(share_left(scan, conjuncts))
-        for reduction in self._reductions:
-            # A join inside the estimate takes its share by itself.
-            if reduction.scan == scan.id and not self.plan.is_below(reduction.join, top):
-                size = size.times(reduction.share)
-        return size
+        if scan.passed < 1.0:
+            size = size.times(scan.passed)
+        # A join inside the estimate takes its share by itself.
+        counted = [each for each in self._reductions if each.scan == scan.id and not self.plan.is_below(each.join, top)]
+        return size.times(_share_of_all(counted, lambda each: each.share)) if counted else size
+
+    def rows_found(self, scan: int) -> float | None:
+        """The rows that another filter of a scan finds: what its conditions and the placed filters leave."""
+        above = self.plan.nodes[self.plan.parents[scan]]
+        size = self.size_of(above.id if isinstance(above, Filter) else scan)
+        mine = [each for each in self._reductions if each.scan == scan]
+        if size is None or not mine:
+            return None if size is None else size.rows
+        return size.rows * _share_of_all(mine, lambda each: each.passed) / _share_of_all(mine, lambda each: each.share)
+
+    def share_of_equal(self, scan: int, columns: tuple[int, ...], across: bool) -> float:
+        """What placed filters keep of a scan whose keys are among those of a filter of these columns, or the other way round.
+
+        So it is with two filters of the same columns of which one came over an equality.
+        """
+        placed = (each for each in self._reductions if each.scan == scan and each.columns == columns)
+        return min((each.passed for each in placed if each.across or across), default=1.0)
 
     def _stage(self, stage: QueryStage, top: int) -> Size | None:
         below = self._estimate(stage.children[0], top)
@@ -154,7 +197,13 @@ class Estimates:
             return Size(float(stage.bytes), rows, 1.0 if below is None else below.kept)
         unfiltered_rows = below.rows / below.kept
         share = stage.rows / unfiltered_rows if unfiltered_rows > 0 else 1.0
-        return Size(float(stage.bytes), float(stage.rows), min(max(share, LEAST_SHARE), 1.0))
+        return Size(self._bytes_of(stage, stage.bytes), float(stage.rows), min(max(share, LEAST_SHARE), 1.0))
+
+    def _bytes_of(self, stage: QueryStage, told: int) -> float:
+        """Of a broadcast Spark tells the memory of its hash table, 64 MiB for one row: its rows are hardly larger than these."""
+        if not stage.broadcast or stage.rows is None:
+            return float(told)
+        return min(float(told), float(stage.rows * (ROW_HEADER_BYTES + BROADCAST_COLUMN_BYTES * max(len(stage.output), 1))))
 
     def _join(self, join: Join, top: int) -> Size | None:
         left, right = self._estimate(join.left, top), self._estimate(join.right, top)
@@ -178,6 +227,19 @@ class Estimates:
         if left is None or right is None:
             return RIGHT if left is None else LEFT
         return LEFT if left.bytes < right.bytes else RIGHT
+
+
+def _share_of_all(reductions: Iterable[Reduction], share_of: Callable[[Reduction], float]) -> float:
+    """What filters of one scan keep together, taken as independent; but of one that came over an equality and those of its columns
+    the keys are the same, or the ones are among the others."""
+    own: dict[tuple[int, ...], float] = {}
+    across: dict[tuple[int, ...], float] = {}
+    for each in reductions:
+        if each.across:
+            across[each.columns] = min(across.get(each.columns, 1.0), share_of(each))
+        else:
+            own[each.columns] = own.get(each.columns, 1.0) * share_of(each)
+    return math.prod(min(own.get(columns, 1.0), across.get(columns, 1.0)) for columns in own.keys() | across.keys())
 
 
 def _together(sizes: list[Size | None]) -> Size | None:

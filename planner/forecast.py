@@ -24,7 +24,7 @@ from planner.cost import (
 )
 from planner.estimates import Estimates, rows_of_scan
 from planner.hints import settings_for
-from planner.nodes import BROADCAST, BROADCAST_EXCHANGE, Exchange, Filter, Join, QueryStage, Scan
+from planner.nodes import BROADCAST, BROADCAST_EXCHANGE, Exchange, Join, QueryStage, Scan
 from planner.observed import Observed
 from planner.propose import Proposal
 from planner.reasons import BUILD_NOT_SMALLER, FILL_DOES_NOT_PAY, WAIT_DOES_NOT_PAY, Refusal
@@ -67,10 +67,9 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     scan = plan.nodes[proposal.scan]
     assert isinstance(scan, Scan)
     work = work_of_rows(estimates, scan.id, proposal.join)
-    above = plan.nodes[plan.parents[scan.id]]
-    reaching = estimates.size_of(above.id if isinstance(above, Filter) else scan.id)
+    found = estimates.rows_found(scan.id)
     build, rows = estimates.size_of(proposal.source), rows_of_scan(scan)
-    if build is None or reaching is None or rows is None:
+    if build is None or found is None or rows is None:
         asked = replace(work, wait_ms=machine.constants.round_trip_ms)
         return Forecast(asked, most_build_rows(scan), None if build is None else build.rows)
     distinct = _most_distinct(scan, proposal)
@@ -80,8 +79,10 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     work = replace(work, kept=share, wait_ms=wait_ms)
     own = settings_for(settings, scan.hints, scan.table)
     # What earlier filters have left, as rows of the scan: what they drop, this one gains nothing by.
-    left = reaching.rows / work.tested
-    saved_ms = _saved_ms(own, work, left, None if observed is None else observed.packs_with(share))
+    left = found / work.tested
+    beside = estimates.share_of_equal(scan.id, tuple(column.column for column in proposal.columns), proposal.across is not None)
+    passed = share if observed is not None else min(share / beside, 1.0)
+    saved_ms = _saved_ms(own, work, left, passed, None if observed is None else observed.packs_with(share))
     # A filter whose keys weigh more than it saves is not sent: that is seen when it is filled. Of few values a bitmap is sent.
     shipped_ms = ship_ms(machine, expected_kind(own.kinds), min(build.rows, distinct or build.rows), distinct)
     gain_ms = max(saved_ms - shipped_ms, 0.0)
@@ -89,12 +90,12 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     return Forecast(work, most_build_rows(scan), build.rows, gain_ms, wait_ms, gate_ms)
 
 
-def _saved_ms(settings: PlanSettings, work: RowWork, rows: float, in_kept_packs: float | None) -> float:
-    """What rejected packs and dropped rows save of a scan's `rows` rows, of which the share `work.kept` has a partner.
+def _saved_ms(settings: PlanSettings, work: RowWork, rows: float, share: float, in_kept_packs: float | None) -> float:
+    """What rejected packs and dropped rows save of a scan's `rows` rows, of which `share` has a partner.
 
     `in_kept_packs`: the share of rows in packs that will be kept, None where it can only be guessed.
     """
-    machine, share = settings.machine, 1.0 if work.kept is None else work.kept
+    machine = settings.machine
     in_packs = (1.0 - share) * LAYOUT_SHARE if in_kept_packs is None else 1.0 - in_kept_packs
     in_packs = in_packs if settings.packs_enabled else 0.0
     by_packs_ms = packs_gain_ms(machine, work, rows * in_packs, packs=0)

@@ -98,7 +98,7 @@ def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
     judged = [
         entry if number not in reasons else replace(entry, proposal=None, refusal=reasons[number])
         for number, entry in enumerate(entries)
-        if number not in reasons or (entry.proposal is not None and not entry.proposal.across)
+        if number not in reasons or (entry.proposal is not None and entry.proposal.across is None)
     ]
     by_size = any(refusal.reason in BY_SIZE for refusal in placement.refused.values())
     known = all(each.net_ms is not None for each in placement.forecasts.values())

@@ -82,8 +82,8 @@ class Branch:
 
     `column` is known for every branch that reached a scan, `refusal` says why there is no filter nevertheless. `keep_nulls`: a
     filter must keep the column's nulls. `ahead`: the dearest thing that a row has before it on the way up, None for nothing.
-    `other_stage`: an exchange lies in between. `across`: the branch came over an equality of a join on the way. `shift`: how the
-    key is made of the column's values.
+    `other_stage`: an exchange lies in between. `across`: the join on the way over whose equality the branch came, the lowest of
+    them; None without any. `shift`: how the key is made of the column's values.
     """
 
     column: ProbeColumn | None
@@ -91,7 +91,7 @@ class Branch:
     keep_nulls: bool
     ahead: str | None
     other_stage: bool
-    across: bool
+    across: int | None
     shift: Shift = UNMOVED
 
 
@@ -102,7 +102,7 @@ class _Way:
     keep_nulls: bool = False
     ahead: str | None = None
     other_stage: bool = False
-    across: bool = False
+    across: int | None = None
     stop: Refusal | None = None
 
     def past(self, what: str) -> _Way:
@@ -142,7 +142,7 @@ def trace(plan: Plan, start: int, key: Expression, field_id_read: bool) -> tuple
     if isinstance(column, Refusal):
         return (_Way().end(column),)
     branches = _follow(_Trace(plan, key.type, field_id_read), start, column)
-    wanted = [branch for branch in branches if branch.refusal is None or not branch.across]
+    wanted = [branch for branch in branches if branch.refusal is None or branch.across is None]
     # A scan that is reached over two equalities is one target.
     first: dict[object, Branch] = {}
     for number, branch in enumerate(wanted):
@@ -249,7 +249,7 @@ def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[
             continue
         here, there = columns.plain_column(mine), columns.plain_column(theirs)
         if isinstance(here, KeyColumn) and isinstance(there, KeyColumn) and not here.keep_nulls and not there.keep_nulls:
-            steps.append((join.child_of(other), replace(wanted, id=there.id, name=there.name), replace(way, across=True)))
+            steps.append((join.child_of(other), replace(wanted, id=there.id, name=there.name), replace(way, across=join.id)))
     return steps
 
 

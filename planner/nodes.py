@@ -73,6 +73,7 @@ class Scan(Node):
     `roots` where its files are, as Hadoop's texts. `rows` is how many the catalog knows of, None mostly. `static` has the
     conjuncts, where the table may have an index. `left`: how many rows its conditions and those of the filter right above it leave,
     as an earlier query saw it (planner/seen_rows.py). `thinned`: Spark itself has joins drop rows of it, as of a filter.
+    `runs`: the ids of filters that are filled and at work there, `passed`: the share of rows that they probably let through.
     """
 
     table: str
@@ -88,6 +89,8 @@ class Scan(Node):
     static: tuple[StaticCondition, ...] = ()
     left: int | None = None
     thinned: bool = False
+    runs: tuple[str, ...] = ()
+    passed: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +222,13 @@ class QueryStage(Node):
 
 @dataclass(frozen=True, slots=True)
 class OtherNode(Node):
-    """Any operator that has no kind of its own."""
+    """Any operator that has no kind of its own. `runs` as of a scan."""
 
+    runs: tuple[str, ...] = ()
+
+
+# Operators that say nothing of rows: a change from columns to rows, the bounds of generated code. By the beginnings of their names.
+WRAPPERS = ("ColumnarToRow", "WholeStageCodegen", "InputAdapter", "AQEShuffleRead")
 
 PlanNode: TypeAlias = (
     Scan | Project | Filter | Sort | Aggregate | Window | Union | Generate | Expand | Join | Exchange | QueryStage | OtherNode
@@ -303,6 +311,13 @@ class Plan:
     def is_below(self, node: int, above: int) -> bool:
         """Whether `node` is `above` or below it."""
         return above <= node < self.ends[above]
+
+    def below_wrappers(self, node: int) -> PlanNode:
+        """A node, or the first one below it that says something of rows."""
+        at = self.nodes[node]
+        while isinstance(at, OtherNode) and at.op.startswith(WRAPPERS) and len(at.children) == 1:
+            at = self.nodes[at.children[0]]
+        return at
 
     def ancestors(self, node: int) -> Iterator[PlanNode]:
         """The nodes above a node, nearest first."""

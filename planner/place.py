@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from planner.estimates import LEAST_SHARE, Estimates, Reduction
 from planner.forecast import Forecast, forecast, refuse_fill, refuse_wait
 from planner.hints import settings_for
-from planner.nodes import Plan, Scan
+from planner.nodes import Plan, QueryStage, Scan
 from planner.observed import Observed
 from planner.propose import Proposal, traits_of_proposal
 from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WAIT_DOES_NOT_PAY, WOULD_WAIT_IN_A_CIRCLE, Refusal
@@ -92,7 +92,7 @@ class _Forecasts:
 
 def feeds(plan: Plan, feeder: Proposal, source: int) -> bool:
     """Whether a filter reduces what a build side's `source` puts out; a join of the build side itself does so without any."""
-    return plan.is_below(feeder.scan, source) and not plan.is_below(feeder.join, source)
+    return plan.is_below(feeder.scan, source) and not plan.is_below(feeder.shows_in, source)
 
 
 def place_of(plan: Plan, numbers: Sequence[int], proposal: Proposal) -> object:
@@ -106,8 +106,8 @@ def place_filters(
     """What becomes of each proposal; `estimates` count what is placed from here on.
 
     Filters whose places (`place_of`) are in `on_credit` may cost more by their wait than they bring by themselves. What need not
-    wait counts first, then the smallest source: what it filters may be the source of another one, which counts reduced from then
-    on, and so does the scan for the next filter of it.
+    wait counts first, then what is there already, then the smallest source: what it filters may be the source of another one, which
+    counts reduced from then on, and so does the scan for the next filter of it.
     """
     plan = estimates.plan
     refused = {number: NOT_EVERYWHERE for number in not_on_every_copy(plan, dict(enumerate(proposals)))}
@@ -125,7 +125,7 @@ def place_filters(
             _count_reduced(forecasts, proposal, reduced)
     waits = Waits(plan)
     while by_source:
-        source = min(by_source, key=lambda node: (_bytes(estimates, node), node))
+        source = min(by_source, key=lambda node: (*_turn(estimates, node), node))
         for number in by_source.pop(source):
             refusal = _refuse_gate(forecasts, waits, proposals[number])
             if refusal is not None:
@@ -138,9 +138,11 @@ def place_filters(
     return Placement(refused, forecasts.by_join_and_scan, estimates)
 
 
-def _bytes(estimates: Estimates, source: int) -> float:
-    size = estimates.size_of(source)
-    return float("inf") if size is None else size.bytes
+def _turn(estimates: Estimates, source: int) -> tuple[bool, float]:
+    """By what sources take turns: what is there reduces others whatever its size is."""
+    node, size = estimates.plan.nodes[source], estimates.size_of(source)
+    there = isinstance(node, QueryStage) and node.materialized
+    return not there, float("inf") if size is None else size.bytes
 
 
 def _refuse_gate(forecasts: _Forecasts, waits: Waits, proposal: Proposal) -> Refusal | None:
@@ -150,18 +152,23 @@ def _refuse_gate(forecasts: _Forecasts, waits: Waits, proposal: Proposal) -> Ref
 
 
 def _count_reduced(forecasts: _Forecasts, proposal: Proposal, reduced: set[tuple[int, int]]) -> None:
-    """Each join counts once for a scan, by however many keys. What came across an equality shows in that join's sizes.
+    """Each join counts once for a scan, by however many keys.
 
     What the filter let through the last time, with the same literals, says more than an estimate.
     """
-    if proposal.across or (proposal.join, proposal.scan) in reduced:
+    if (proposal.join, proposal.scan) in reduced:
         return
     observed, size = forecasts.observed(proposal), forecasts.estimates.size_of(proposal.source)
     estimated = None if size is None else size.kept
     kept = estimated if observed is None else observed.share_of(estimated)
     if kept is not None:
+        passed = forecasts.by_join_and_scan[proposal.join, proposal.scan].work.kept
+        columns = tuple(column.column for column in proposal.columns)
+        shares = max(kept, LEAST_SHARE), max(kept if passed is None else passed, LEAST_SHARE)
         reduced.add((proposal.join, proposal.scan))
-        forecasts.estimates.reduce(Reduction(proposal.scan, proposal.join, max(kept, LEAST_SHARE)))
+        forecasts.estimates.reduce(
+            Reduction(proposal.scan, proposal.shows_in, *shares, columns=columns, across=proposal.across is not None)
+        )
 
 
 def keep_consistent(estimates: Estimates, placed: Mapping[int, Proposal]) -> dict[int, Refusal]:

@@ -25,7 +25,7 @@ from planner.traits import traits_of
 class Proposal:
     """A filter that would be right: keys `keys` of `join`, read off `source`, filter `columns`, all of one scan.
 
-    `across`: the filter reaches the scan over an equality of another join. `shift`: how the key is made of the column.
+    `across`: the join over whose equality the filter reaches the scan, if it does. `shift`: how the key is made of the column.
     """
 
     join: int
@@ -36,12 +36,17 @@ class Proposal:
     keep_nulls: bool
     gate: bool
     ahead: str | None
-    across: bool = False
+    across: int | None = None
     shift: Shift = UNMOVED
 
     @property
     def scan(self) -> int:
         return self.columns[0].scan
+
+    @property
+    def shows_in(self) -> int:
+        """The join whose result has no row less by the filter: what it drops, that join drops anyway."""
+        return self.join if self.across is None else self.across
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,7 @@ def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, ta
     pair = f"{identity(join.left_keys[key])}|{identity(join.right_keys[key])}"
     refusal = refusal or _refuse_raising(direction, key) or _refuse_key(probe, build)
     if refusal is not None:
-        branches: tuple[Branch, ...] = (Branch(None, refusal, False, None, False, False),)
+        branches: tuple[Branch, ...] = (Branch(None, refusal, False, None, False, None),)
     else:
         branches = trace(plan, join.child_of(direction.probe_side), probe, direction.settings.field_id_read)
     for branch in branches:

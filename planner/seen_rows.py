@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from planner.nodes import Exchange, Filter, OtherNode, Plan, PlanNode, Project, QueryStage, Scan, Sort
+from planner.estimates import share_kept
+from planner.nodes import WRAPPERS, Exchange, Filter, OtherNode, Plan, PlanNode, Project, QueryStage, Scan, Sort
 from planner.traits import digest_of, filter_above, literals_of, root_of
-
-# Operators that say nothing: a change from columns to rows, the bounds of generated code. By the beginnings of their names.
-_SAYS_NOTHING = ("ColumnarToRow", "WholeStageCodegen", "InputAdapter", "AQEShuffleRead")
 
 # The format of scans that filters have been applied to.
 NARROWED = "PackFormat"
@@ -21,16 +19,23 @@ def condition_key(plan: Plan, scan: Scan) -> str | None:
     return None if literals is None or scan.bytes is None else digest_of(root_of(scan), scan.bytes, literals)
 
 
+def table_key(scan: Scan) -> str:
+    """What names a table as it is now, whatever is asked of it."""
+    return digest_of(root_of(scan), scan.bytes, "whole")
+
+
 def rows_left(plan: Plan) -> Mapping[str, int]:
     """By `condition_key`: the rows that conditions have left, of scans that no filter has narrowed and whose rows come out of a
-    finished stage as they are."""
+    finished stage as they are; and by `table_key` those of scans without conditions, of nulls aside."""
     found: dict[str, int] = {}
     for stage in plan.nodes:
         if isinstance(stage, QueryStage) and stage.materialized and stage.rows is not None:
             scan = _only_scan(plan, stage)
             key = None if scan is None else condition_key(plan, scan)
-            if key is not None:
+            if scan is not None and key is not None:
                 found[key] = stage.rows
+                if all(share_kept(node.conjuncts) == 1.0 for node in filter_above(plan, scan)) and share_kept(scan.filters) == 1.0:
+                    found[table_key(scan)] = stage.rows
     return found
 
 
@@ -41,10 +46,16 @@ def with_rows_left(plan: Plan, seen: Callable[[str], int | None]) -> Plan:
         for scan in plan.nodes
         if isinstance(scan, Scan) and (key := condition_key(plan, scan)) is not None and (rows := seen(key)) is not None
     }
-    if not known:
+    whole = {scan.id: rows for scan in plan.nodes if isinstance(scan, Scan) and (rows := seen(table_key(scan))) is not None}
+    if not known and not whole:
         return plan
-    nodes = [replace(node, left=known[node.id]) if isinstance(node, Scan) and node.id in known else node for node in plan.nodes]
-    return replace(plan, nodes=tuple(nodes))
+    return replace(plan, nodes=tuple(_with_rows(node, known.get(node.id), whole.get(node.id)) for node in plan.nodes))
+
+
+def _with_rows(node: PlanNode, left: int | None, whole: int | None) -> PlanNode:
+    if not isinstance(node, Scan) or (left is None and whole is None):
+        return node
+    return replace(node, left=left, rows=whole if node.rows is None else node.rows)
 
 
 def _only_scan(plan: Plan, stage: QueryStage) -> Scan | None:
@@ -62,5 +73,5 @@ def _only_scan(plan: Plan, stage: QueryStage) -> Scan | None:
 
 def _hands_on(node: PlanNode) -> bool:
     if isinstance(node, OtherNode):
-        return node.op.startswith(_SAYS_NOTHING)
+        return node.op.startswith(WRAPPERS)
     return isinstance(node, Filter | Project | Sort | Exchange)

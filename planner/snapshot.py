@@ -155,7 +155,12 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         rows=read_count(raw, "rows", where),
         static=_static(raw, where),
         thinned=raw.get("thinned", False) is True,
+        runs=_runs(raw, where),
     )
+
+
+def _runs(raw: Raw, where: str) -> tuple[str, ...]:
+    return read_words(raw, "runs", where) if "runs" in raw else ()
 
 
 def _static(raw: Raw, where: str) -> tuple[StaticCondition, ...]:
@@ -253,7 +258,11 @@ def _query_stage(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
     )
 
 
-def _bare(node: type[Sort | Union | Generate | OtherNode]) -> Callable[[Raw, str, _Common, str], PlanNode]:
+def _other(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
+    return OtherNode(*common.fields(), runs=_runs(raw, where))
+
+
+def _bare(node: type[Sort | Union | Generate]) -> Callable[[Raw, str, _Common, str], PlanNode]:
     def read(_raw: Raw, _kind: str, common: _Common, _where: str) -> PlanNode:
         return node(*common.fields())
 
@@ -278,7 +287,7 @@ _READERS: dict[str, Callable[[dict[str, Any], str, _Common, str], PlanNode]] = {
     BROADCAST_EXCHANGE: _exchange,
     REUSED_EXCHANGE: _exchange,
     "query_stage": _query_stage,
-    "other": _bare(OtherNode),
+    "other": _other,
 }
 # How many children a kind has; None: any number. One where nothing is said.
 _CHILDREN: dict[str, int | None] = {

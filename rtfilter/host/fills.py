@@ -142,6 +142,16 @@ def answer_fill(
     return {"scans": answers, "filters": filters}, body.bytes()
 
 
+def shares_passed(answer: Message) -> dict[str, float]:
+    """By id, the share of a scan's rows that a filter of the answer is expected to let through: by its row tests, or by packs."""
+    shares = {}
+    for each in answer["filters"]:
+        if each["decision"] == "applied" and "passed_expected" in each:
+            by_packs = each["rows_kept"] / each["rows_total"] if each["rows_total"] else 1.0
+            shares[each["id"]] = float(each["passed_expected"] if each["rows"] else by_packs)
+    return shares
+
+
 def _applied_to_packs(scan: FilledScan, decisions: Sequence[FilterDecision]) -> list[int]:
     pairs = zip(scan.positions, decisions, strict=True)
     return [position for position, decision in pairs if decision.applied and position is not None]

@@ -9,16 +9,17 @@ from collections.abc import Callable, Mapping
 from planner.decide import DecideSettings
 from planner.generate import plan_filters
 from planner.index_remarks import with_index_remarks
+from planner.running import with_filters_at_work
 from planner.seen_rows import rows_left, with_rows_left
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from planner.static import plan_statics, with_statics
 from rtfilter.errors import ProtocolError
-from rtfilter.feedback.seen_rows import SeenRows
+from rtfilter.feedback.memory import Memory
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.folders import cache_directory
 from rtfilter.host.accounts import Accounts
-from rtfilter.host.fills import Message, answer_fill, parse_scan
+from rtfilter.host.fills import Message, answer_fill, parse_scan, shares_passed
 from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.host.input_pipe import widened_input_pipe_bytes
 from rtfilter.host.machines import machine_of
@@ -59,7 +60,8 @@ class Requests:
         self.packs = PackStore()
         self.store = self.packs.footers
         self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
-        self._seen_rows = SeenRows()
+        self._seen_rows: Memory[int] = Memory()
+        self._shares: Memory[float] = Memory()
         self._accounts = Accounts(self.feedback)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
@@ -116,6 +118,7 @@ class Requests:
             machine=machine_of(spark),
         )
         plan = with_table_facts(parse_snapshot(frame.json["nodes"]), self.packs.seen)
+        plan = with_filters_at_work(plan, self._shares.get)
         if options.feedback_enabled:
             self._seen_rows.tell(rows_left(plan))
             plan = with_rows_left(plan, self._seen_rows.get)
@@ -203,4 +206,6 @@ class Requests:
                 verdicts.append((scan, verdict))
         if unknown:
             return {"unknown_digests": unknown}, b""
-        return answer_fill(verdicts, settings, options.packs_enabled)
+        answer, body = answer_fill(verdicts, settings, options.packs_enabled)
+        self._shares.tell(shares_passed(answer))
+        return answer, body

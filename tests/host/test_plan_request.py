@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtfilter.feedback.seen_rows import SeenRows
+from rtfilter.feedback.memory import Memory
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
 from tests.planner.plans import DIM, FACT, Raw, attr, column, exchange, merged, nodes_of, scan, stage
@@ -51,7 +51,7 @@ def test_rows_that_a_finished_stage_told_count_in_the_next_plan(
 
 
 def test_of_seen_rows_the_longest_unused_are_forgotten() -> None:
-    seen = SeenRows(most=2)
+    seen: Memory[int] = Memory(most=2)
     seen.tell({"a": 1, "b": 2})
     assert seen.get("a") == 1
     seen.tell({"c": 3})

@@ -9,8 +9,14 @@ from dataclasses import replace
 import pytest
 
 from planner.answer import FilterPlan
+from planner.chains import judge_proposals
 from planner.cost import Constants, Machine
+from planner.estimates import Estimates
+from planner.nodes import Join
 from planner.observed import Observation, Traits
+from planner.propose import propose_filters
+from planner.settings import PlanSettings
+from planner.snapshot import parse_snapshot
 from tests.planner.plans import (
     Raw,
     answer_to,
@@ -20,6 +26,7 @@ from tests.planner.plans import (
     exchange,
     join,
     merged,
+    nodes_of,
     project,
     reasons,
     scan,
@@ -73,6 +80,46 @@ def test_a_chain_of_three_is_found() -> None:
     region = table("region", 41, 5, ["eq"])
     root = join(suppliers_of_a_nation(table("nation", 31, 25)), broadcast(region), [attr(32)], [attr(41)])
     assert reasons_of(root) == {NATION: "PLANNED", SUPPLIER: "PLANNED", "nation.n_1 <- region.r_0": "PLANNED"}
+
+
+def test_a_chain_holds_once_its_first_table_is_there_however_much_memory_spark_says_that_takes() -> None:
+    region = stage(broadcast(table("region", 41, 5, ["eq"])), rows=1, bytes=64 << 20)
+    root = join(suppliers_of_a_nation(table("nation", 31, 25)), region, [attr(32)], [attr(41)])
+    assert reasons_of(root) == {NATION: "PLANNED", SUPPLIER: "PLANNED", "nation.n_1 <- region.r_0": "PLANNED"}
+
+
+def of_a_nation(nation: Raw) -> Raw:
+    """The core of Q5: customer ⋈ orders, shuffled, ⋈ lineitem, then supplier of the customer's nation, then nation."""
+    ordered = merged(table("customer", 61, 1_500_000), table("orders", 11, 2_000_000), [attr(61)], [attr(12)])
+    sold = merged(table("lineitem", 1, 60_000_000), ordered, [attr(1)], [attr(11)])
+    supplied = join(sold, broadcast(table("supplier", 21, 100_000)), [attr(2), attr(62)], [attr(21), attr(22)])
+    return join(supplied, broadcast(nation), [attr(22)], [attr(31)])
+
+
+def test_what_a_filter_across_an_equality_drops_is_missing_from_build_sides_below_that_equality() -> None:
+    def rows_expected(nation: Raw) -> float:
+        plan = parse_snapshot(nodes_of(of_a_nation(nation)))
+        settings = PlanSettings("d1", machine=TWO_CORES)
+        estimates = Estimates(plan)
+        joins = [node for node in plan.nodes if isinstance(node, Join)]
+        proposed = [entry.proposal for each in joins for entry in propose_filters(estimates, settings, each, None)]
+        proposals = [proposal for proposal in proposed if proposal is not None]
+        placement = judge_proposals(estimates, settings, proposals)
+        (found,) = (
+            number for number, each in enumerate(proposals) if (each.columns[0].name, each.columns[0].table) == ("l_0", "lineitem")
+        )
+        assert found not in placement.refused
+        rows = placement.forecasts[proposals[found].join, proposals[found].scan].build_rows
+        assert rows is not None
+        return rows
+
+    assert rows_expected(ONE_NATION) == pytest.approx(0.05 * rows_expected(table("nation", 31, 25)))
+
+
+def test_two_filters_of_one_column_by_equal_keys_count_once() -> None:
+    told = reasons(of_a_nation(ONE_NATION), machine=TWO_CORES)
+    assert told["customer.c_1 <- nation.n_0"] == "PLANNED"
+    assert told["customer.c_1 <- supplier.s_1"] == "WAIT_DOES_NOT_PAY"
 
 
 def test_a_feeder_that_adds_nothing_is_left_out() -> None:

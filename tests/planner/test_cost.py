@@ -181,6 +181,9 @@ class TestShares:
 
     def test_a_few_rows_can_not_have_many_keys(self) -> None:
         assert semi_join_share(1.0, 100, 1_000, probe_distinct=10_000) == 0.01
+        # 25 nations hold the keys of a million customers if customers are of 25 nations.
+        assert semi_join_share(0.2, 5, 10**6, probe_distinct=25) == pytest.approx(0.2 * (1.0 - KEYS_MISSING))
+        assert semi_join_share(0.2, 5, 10**6, probe_distinct=26) < 0.2 * (1.0 - 2 * KEYS_MISSING)
         assert semi_join_share(0.5, 10**6, 10**6, probe_distinct=10_000) == semi_join_share(0.5, 10**6, 10**6)
 
 

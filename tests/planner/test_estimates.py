@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.estimates import BYTES_PER_VALUE, CONJUNCT_KEEPS, Estimates, Reduction, Size, share_kept
+from planner.estimates import BYTES_PER_COLUMN, BYTES_PER_VALUE, CONJUNCT_KEEPS, Estimates, Reduction, Size, share_kept
 from tests.planner.plans import (
     Raw,
     aggregate,
@@ -40,7 +40,14 @@ def bytes_and_share(root: Raw) -> tuple[float, float]:
 
 
 def test_a_scan_is_its_files() -> None:
-    assert size(FACT) == Size(1_000_000.0, 1_000_000 / (4 * BYTES_PER_VALUE), 1.0)
+    assert size(FACT) == Size(1_000_000.0, (1_000_000 - 4 * BYTES_PER_COLUMN) / (4 * BYTES_PER_VALUE), 1.0)
+
+
+def test_of_a_small_file_most_is_not_values() -> None:
+    # TPC-H's region and nation, and a customer of ten: 5, 25 and 10 rows.
+    for bytes, columns, most in ((1_598, 3, 100), (2_969, 4, 180), (4_000, 8, 80)):
+        rows = size(scan("t", column(1, "k"), bytes=bytes, columns_total=columns)).rows
+        assert bytes / columns / BYTES_PER_VALUE / 10 <= rows <= most
 
 
 @pytest.mark.parametrize("word", list(CONJUNCT_KEEPS))
@@ -115,9 +122,23 @@ def test_a_join_without_keys_is_not_reduced() -> None:
 
 
 def test_a_finished_stage_is_known_exactly() -> None:
-    found = size(stage(exchange(FACT), rows=25_000, bytes=123_456))
-    # A million bytes of four columns are 100,000 rows.
-    assert found == Size(123_456.0, 25_000.0, 0.25)
+    found = size(stage(exchange(FACT), rows=24_970, bytes=123_456))
+    # A million bytes of four columns are 99,880 rows.
+    assert found == Size(123_456.0, 24_970.0, 0.25)
+
+
+def test_a_broadcast_is_as_large_as_its_rows_not_as_its_hash_table() -> None:
+    assert size(stage(broadcast(DIM), rows=1, bytes=64 << 20)).bytes < 100
+    assert size(stage(exchange(DIM), rows=1, bytes=64 << 20)).bytes == 64 << 20
+    assert size(stage(broadcast(DIM), rows=10**6, bytes=5_000)).bytes == 5_000
+
+
+def test_conditions_of_a_stage_that_runs_count_once() -> None:
+    pushed = scan("fact", column(1, "k"), bytes=1_000_000, filters=["not_null", "eq"])
+    generated = other("WholeStageCodegen (1)", where(other("ColumnarToRow", other("InputAdapter", pushed)), conjuncts=["eq"]))
+    assert bytes_and_share(stage(exchange(generated))) == pytest.approx((50_000, 0.05))
+    below_a_limit = where(other("LocalLimit", pushed), conjuncts=["eq"])
+    assert bytes_and_share(below_a_limit) == pytest.approx((2_500, 0.0025))
 
 
 def test_a_stage_that_runs_still_is_estimated() -> None:
@@ -145,8 +166,32 @@ def test_a_reduction_counts_below_joins_that_are_not_part_of_the_estimate() -> N
     estimates = Estimates(plan)
     inner, fact = 3, 6
     before = estimates.size_of(inner)
-    estimates.reduce(Reduction(fact, join=0, share=0.1))
+    estimates.reduce(Reduction(fact, join=0, share=0.1, passed=0.1))
     after = estimates.size_of(inner)
     assert before is not None and after is not None and after.bytes == pytest.approx(before.bytes / 10)
-    estimates.reduce(Reduction(fact, join=inner, share=0.1))
+    estimates.reduce(Reduction(fact, join=inner, share=0.1, passed=0.1))
     assert estimates.size_of(inner) == after
+
+
+def test_of_filters_by_equal_keys_the_stricter_one_counts() -> None:
+    plan = plan_of(FACT)
+
+    def found(*placed: tuple[int, float, bool]) -> float:
+        estimates = Estimates(plan)
+        for column_id, share, across in placed:
+            estimates.reduce(Reduction(0, -1, share, share, (column_id,), across))
+        rows = estimates.rows_found(0)
+        assert rows is not None
+        return rows / size(FACT).rows
+
+    assert found((1, 0.1, False), (1, 0.2, False)) == pytest.approx(0.02)
+    assert found((1, 0.1, False), (1, 0.2, True)) == pytest.approx(0.1)
+    assert found((1, 0.2, True), (1, 0.1, True)) == pytest.approx(0.1)
+    assert found((1, 0.1, False), (2, 0.2, True)) == pytest.approx(0.02)
+
+
+def test_other_filters_find_less_than_build_sides_are_reduced_by() -> None:
+    estimates = Estimates(plan_of(sort(FACT)))
+    estimates.reduce(Reduction(1, 0, share=1.0, passed=0.8))
+    rows, above = estimates.rows_found(1), estimates.size_of(0)
+    assert rows is not None and above is not None and rows == pytest.approx(0.8 * above.rows)

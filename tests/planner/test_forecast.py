@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from planner.cost import DEFAULTS, Constants, Machine
+from planner.cost import DEFAULTS, Constants, Machine, RowWork
+from planner.estimates import BYTES_PER_COLUMN, BYTES_PER_VALUE
 from tests.planner.plans import (
     Raw,
     aggregate,
@@ -35,7 +36,7 @@ TWO_CORES = Machine(cores=2)
 def tpch(table: str, id: int, rows: int, *conjuncts: str, columns: int = 3) -> Raw:
     """A table of TPC-H as Spark shows it: `rows` by its size, of which a few columns are read."""
     names = [column(id + number, f"{table[0]}_{number}", "bigint" if number == 0 else "int") for number in range(columns)]
-    size = round(rows * columns * 2.5)
+    size = round(rows * columns * BYTES_PER_VALUE + columns * BYTES_PER_COLUMN)
     return where(scan(table, *names, bytes=size, filters=["not_null", *conjuncts]), conjuncts=["not_null", *conjuncts])
 
 
@@ -145,6 +146,20 @@ class TestWhatIsAhead:
         (placeholder,) = [each for each in answer.placeholders if each.join == 0]
         assert placeholder.ahead.probes == 1.0
         assert placeholder.ahead.sorts == pytest.approx(0.05)
+
+    def test_rows_that_are_joined_on_the_way_go_on_for_each_that_is_dropped(self) -> None:
+        """TPC-H Q7: with a supplier its 600 line items are dropped before they are shuffled."""
+
+        def of_a_nation(lineitems: int) -> RowWork:
+            supplied = join(tpch("lineitem", 1, lineitems), broadcast(tpch("supplier", 21, 100_000)), [attr(2)], [attr(21)])
+            ordered = merged(supplied, tpch("orders", 11, 15_000_000), [attr(1)], [attr(11)])
+            root = join(ordered, broadcast(tpch("nation", 31, 25, "eq")), [attr(22)], [attr(31)])
+            (found,) = [each for each in answer_to(root, machine=TWO_CORES, cost="always").placeholders if each.columns == (22,)]
+            return found.ahead
+
+        assert of_a_nation(60_000_000).sorts == pytest.approx(600.0)
+        assert of_a_nation(60_000).sorts == pytest.approx(1.0)
+        assert of_a_nation(60_000_000).broadcasts == 1.0
 
     def test_a_broadcast_on_the_way_is_made_of_fewer_rows(self) -> None:
         """TPC-DS Q30: of 100,000 customers that are broadcast one in twenty lives in the state that is asked for."""

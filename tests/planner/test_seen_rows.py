@@ -62,6 +62,16 @@ def test_rows_of_a_finished_stage_are_those_of_the_next_query(wrap: Any) -> None
     assert [node.left for node in again.nodes if isinstance(node, Scan)] == [400_000]
 
 
+def test_rows_of_a_table_of_which_nothing_is_asked_are_all_that_it_has() -> None:
+    whole = where(scan("t", column(1, "k"), bytes=3_000, roots=["file:/t1"], literals="isnotnull(k)"))
+    told = seen(stage(exchange(whole), rows=25, bytes=400))
+    asked = where(scan("t", column(1, "k"), bytes=3_000, roots=["file:/t1"], filters=["eq"], literals="k = 1"), conjuncts=["eq"])
+    assert rows_of(with_rows_left(plan_of(asked), told.get)) == pytest.approx(25 * 0.05)
+    known = where(scan("t", column(1, "k"), bytes=3_000, rows=30, roots=["file:/t1"], literals="v = 1"), conjuncts=["eq"])
+    assert rows_of(with_rows_left(plan_of(known), told.get)) == pytest.approx(30 * 0.05)
+    assert len(seen(stage(exchange(asked), rows=2, bytes=400))) == 1
+
+
 @pytest.mark.parametrize(
     "plan",
     [

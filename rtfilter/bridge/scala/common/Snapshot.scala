@@ -99,6 +99,7 @@ object Snapshot {
         val statistics = if (stage.isMaterialized) Some(stage.getRuntimeStatistics) else None
         add("kind" -> "query_stage", "broadcast" -> stage.isInstanceOf[BroadcastQueryStageExec], "shuffle" -> stage.isInstanceOf[ShuffleQueryStageExec],
           "materialized" -> stage.isMaterialized, "rows" -> statistics.flatMap(_.rowCount), "bytes" -> statistics.map(_.sizeInBytes), "same" -> same)
+      case rows: RowFilterExec => add("kind" -> "other", "runs" -> Seq(rows.filter))
       case _ => add(Seq("kind" -> "other") ++ Option.when(!plan.expressions.forall(_.deterministic))("deterministic" -> false): _*)
     }
     Literals.addTo(json, plan)
@@ -125,7 +126,7 @@ object Snapshot {
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
       "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> bytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
-      "roots" -> relation.location.rootPaths.take(100).map(_.toString), "hints" -> TableHint.of(scan),
+      "roots" -> relation.location.rootPaths.take(100).map(_.toString), "hints" -> TableHint.of(scan), "runs" -> RuntimeFilter.in(scan).map(_.id),
       "columns" -> scan.output.map { column =>
         Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
           "partition" -> relation.partitionSchema.fieldNames.contains(column.name), "distinct" -> known.flatMap(_.colStats.get(column.name)).flatMap(_.distinctCount))

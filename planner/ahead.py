@@ -5,14 +5,13 @@ from __future__ import annotations
 from planner.cost import RowWork
 from planner.estimates import Estimates, share_kept, share_left
 from planner.legality import join_type_name
-from planner.nodes import BROADCAST_EXCHANGE, Aggregate, Exchange, Filter, Join, Plan, PlanNode, QueryStage, Scan, Sort, Window
+from planner.nodes import BROADCAST_EXCHANGE, Aggregate, Exchange, Filter, Join, Plan, QueryStage, Scan, Sort, Window
+from planner.widths import row_bytes, value_bytes
 
 # What an aggregate leaves of its rows: a guess, of which only what comes after it depends.
 AGGREGATE_KEEPS = 0.5
-# A row in Spark's own format: a word for nulls, a word for each column, and the bytes of texts; 12 letters are a guess.
-ROW_HEADER_BYTES, WORD_BYTES, TEXT_BYTES = 8, 8, 12
-TEXTS = ("string", "binary")
-VALUE_BYTES = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "date": 4, "float": 4}
+# Nothing is joined with more rows than this for each that is read: a bound for plans of very many joins, far above any real one.
+MOST_JOINED = 1e9
 
 
 def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
@@ -42,7 +41,7 @@ def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
             share *= AGGREGATE_KEEPS
         elif isinstance(node, Join) and node.id != join:
             probes += share
-            share *= _share_joined(estimates, node, below)
+            share = min(share * _share_joined(estimates, node, below), MOST_JOINED)
         elif isinstance(node, Filter) and node.id != plan.parents[scan]:
             share *= share_kept(node.conjuncts)
         if node.id == join or (isinstance(node, Exchange | QueryStage) and node.same is not None):
@@ -60,25 +59,11 @@ def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
     )
 
 
-def value_bytes(type: str) -> float:
-    """A decoded value of a type, in memory."""
-    if type in TEXTS:
-        return WORD_BYTES + TEXT_BYTES
-    return VALUE_BYTES.get(type, WORD_BYTES)
-
-
 def _share_tested(plan: Plan, scan: Scan) -> float:
     """What is left of a scan's rows by its own conditions; Spark tells them twice, at the scan and in the filter above it."""
     above = plan.nodes[plan.parents[scan.id]]
     conjuncts = min(above.conjuncts, scan.filters, key=share_kept) if isinstance(above, Filter) else scan.filters
     return share_left(scan, conjuncts)
-
-
-def row_bytes(plan: Plan, node: PlanNode) -> float:
-    """A row that a node puts out, in Spark's own format; a column that is made on the way counts as a word."""
-    types = plan.column_types()
-    texts = sum(types.get(id_) in TEXTS for id_ in node.output)
-    return ROW_HEADER_BYTES + WORD_BYTES * len(node.output) + TEXT_BYTES * texts
 
 
 def _share_joined(estimates: Estimates, join: Join, below: int) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.legality import join_type_name
 from planner.nodes import LEFT, RIGHT, Aggregate, Filter, Join, Plan, QueryStage, Scan, Union
+from planner.widths import row_bytes
 
 # The share of rows that a conjunct of each kind keeps.
 CONJUNCT_KEEPS = {"eq": 0.05, "in": 0.1, "range": 0.33, "prefix": 0.1, "null": 0.1, "not_null": 1.0, "other": 0.5}
@@ -20,8 +21,6 @@ CONJUNCT_KEEPS = {"eq": 0.05, "in": 0.1, "range": 0.33, "prefix": 0.1, "null": 0
 # and what the footer says of it; of a file so small that this is most of it, the least share that its values take. Guesses, like
 # the shares above.
 BYTES_PER_VALUE, BYTES_PER_COLUMN, LEAST_VALUES_SHARE = 2.5, 300.0, 0.1
-# A row of a broadcast: a word, and a guess for each of its columns.
-ROW_HEADER_BYTES, BROADCAST_COLUMN_BYTES = 8, 16
 # Nothing is estimated smaller than this share of it, however many conjuncts a query has.
 LEAST_SHARE = 1e-6
 ONE_ROW_BYTES = 1_000.0
@@ -99,7 +98,6 @@ class Estimates:
     _sizes: dict[int, Size | None] = field(default_factory=dict)
     # Of subtrees without a reduced scan: the same whatever they are a part of.
     _unreduced: dict[int, Size | None] = field(default_factory=dict)
-
     # The same plan's without any placed filter, made when it is asked for.
     _bare: Estimates | None = None
 
@@ -203,7 +201,7 @@ class Estimates:
         """Of a broadcast Spark tells the memory of its hash table, 64 MiB for one row: its rows are hardly larger than these."""
         if not stage.broadcast or stage.rows is None:
             return float(told)
-        return min(float(told), float(stage.rows * (ROW_HEADER_BYTES + BROADCAST_COLUMN_BYTES * max(len(stage.output), 1))))
+        return min(float(told), float(stage.rows * row_bytes(self.plan, stage)))
 
     def _join(self, join: Join, top: int) -> Size | None:
         left, right = self._estimate(join.left, top), self._estimate(join.right, top)
@@ -239,7 +237,8 @@ def _share_of_all(reductions: Iterable[Reduction], share_of: Callable[[Reduction
             across[each.columns] = min(across.get(each.columns, 1.0), share_of(each))
         else:
             own[each.columns] = own.get(each.columns, 1.0) * share_of(each)
-    return math.prod(min(own.get(columns, 1.0), across.get(columns, 1.0)) for columns in own.keys() | across.keys())
+    kept = math.prod(min(own.get(columns, 1.0), across.get(columns, 1.0)) for columns in own.keys() | across.keys())
+    return max(kept, LEAST_SHARE)
 
 
 def _together(sizes: list[Size | None]) -> Size | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planner.ahead import row_bytes, value_bytes, work_of_rows
+from planner.ahead import work_of_rows
 from planner.cost import (
     LAYOUT_SHARE,
     STAKE_MS,
@@ -29,6 +29,7 @@ from planner.observed import Observed
 from planner.propose import Proposal
 from planner.reasons import BUILD_NOT_SMALLER, FILL_DOES_NOT_PAY, WAIT_DOES_NOT_PAY, Refusal
 from planner.settings import BLOOM, RANGE, SET, PlanSettings
+from planner.widths import row_bytes, value_bytes
 
 # A filter is not read off more rows than this share of the probe side's, nor, whatever the probe side has, off more than the
 # most; the least are always read: they take no time.

@@ -34,9 +34,16 @@ def rows_left(plan: Plan) -> Mapping[str, int]:
             key = None if scan is None else condition_key(plan, scan)
             if scan is not None and key is not None:
                 found[key] = stage.rows
-                if all(share_kept(node.conjuncts) == 1.0 for node in filter_above(plan, scan)) and share_kept(scan.filters) == 1.0:
+                if _is_whole(plan, scan):
                     found[table_key(scan)] = stage.rows
     return found
+
+
+def _is_whole(plan: Plan, scan: Scan) -> bool:
+    """Whether all rows of a table are asked for, nulls aside. What is asked of partitions the scan says, no filter above it."""
+    above = filter_above(plan, scan)
+    said = {node.literals for node in above} or {""}
+    return said == {scan.literals} and all(share_kept(node.conjuncts) == 1.0 for node in above) and share_kept(scan.filters) == 1.0
 
 
 def with_rows_left(plan: Plan, seen: Callable[[str], int | None]) -> Plan:

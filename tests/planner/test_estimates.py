@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.estimates import BYTES_PER_COLUMN, BYTES_PER_VALUE, CONJUNCT_KEEPS, Estimates, Reduction, Size, share_kept
+from planner.estimates import BYTES_PER_COLUMN, BYTES_PER_VALUE, CONJUNCT_KEEPS, LEAST_SHARE, Estimates, Reduction, Size, share_kept
 from tests.planner.plans import (
     Raw,
     aggregate,
@@ -195,3 +195,11 @@ def test_other_filters_find_less_than_build_sides_are_reduced_by() -> None:
     estimates.reduce(Reduction(1, 0, share=1.0, passed=0.8))
     rows, above = estimates.rows_found(1), estimates.size_of(0)
     assert rows is not None and above is not None and rows == pytest.approx(0.8 * above.rows)
+
+
+def test_however_many_filters_a_scan_has_some_of_it_is_left() -> None:
+    estimates = Estimates(plan_of(FACT))
+    for number in range(100):
+        estimates.reduce(Reduction(0, -1, LEAST_SHARE, LEAST_SHARE, (number,)))
+    rows = estimates.rows_found(0)
+    assert rows is not None and rows > 0

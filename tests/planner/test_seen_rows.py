@@ -63,13 +63,24 @@ def test_rows_of_a_finished_stage_are_those_of_the_next_query(wrap: Any) -> None
 
 
 def test_rows_of_a_table_of_which_nothing_is_asked_are_all_that_it_has() -> None:
-    whole = where(scan("t", column(1, "k"), bytes=3_000, roots=["file:/t1"], literals="isnotnull(k)"))
+    whole = where(scan("t", column(1, "k"), bytes=3_000, roots=["file:/t1"], literals="isnotnull(k)")) | {
+        "literals": "isnotnull(k)"
+    }
     told = seen(stage(exchange(whole), rows=25, bytes=400))
     asked = where(scan("t", column(1, "k"), bytes=3_000, roots=["file:/t1"], filters=["eq"], literals="k = 1"), conjuncts=["eq"])
     assert rows_of(with_rows_left(plan_of(asked), told.get)) == pytest.approx(25 * 0.05)
     known = where(scan("t", column(1, "k"), bytes=3_000, rows=30, roots=["file:/t1"], literals="v = 1"), conjuncts=["eq"])
     assert rows_of(with_rows_left(plan_of(known), told.get)) == pytest.approx(30 * 0.05)
     assert len(seen(stage(exchange(asked), rows=2, bytes=400))) == 1
+
+
+def test_rows_of_some_partitions_are_not_those_of_the_table() -> None:
+    """Conditions on partitions are no conjuncts: they are in what the scan asks, and in no filter above it."""
+    part = scan("t", column(1, "k"), column(2, "p", partition=True), bytes=3_000, roots=["file:/t1"], literals="k, p = 1")
+    some = [part, where(part) | {"literals": "k"}]
+    assert [len(seen(stage(exchange(each), rows=25, bytes=400))) for each in some] == [1, 1]
+    whole = where({**part, "literals": "k"}) | {"literals": "k"}
+    assert len(seen(stage(exchange(whole), rows=25, bytes=400))) == 2
 
 
 @pytest.mark.parametrize(

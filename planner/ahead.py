@@ -6,7 +6,8 @@ from planner.cost import RowWork
 from planner.estimates import Estimates, share_kept, share_left
 from planner.legality import join_type_name
 from planner.nodes import BROADCAST_EXCHANGE, Aggregate, Exchange, Filter, Join, Plan, QueryStage, Scan, Sort, Window
-from planner.widths import row_bytes, value_bytes
+from planner.types import INTEGRAL_WIDTH
+from planner.widths import WORD_BYTES, row_bytes, value_bytes
 
 # What an aggregate leaves of its rows: a guess, of which only what comes after it depends.
 AGGREGATE_KEEPS = 0.5
@@ -24,7 +25,9 @@ def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
     at = plan.nodes[scan]
     assert isinstance(at, Scan)
     share = tested = _share_tested(plan, at)
-    shuffle_bytes = sorts = probes = groups = broadcasts = broadcast_bytes = 0.0
+    shuffle_bytes = sorts = groups = broadcasts = broadcast_bytes = 0.0
+    # By a row of keys, and by one whole number.
+    probes, own = {False: 0.0, True: 0.0}, {False: 0.0, True: 0.0}
     below = scan
     for node in plan.ancestors(scan):
         if isinstance(node, Exchange) and node.kind == BROADCAST_EXCHANGE:
@@ -40,8 +43,10 @@ def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
             groups += share
             share *= AGGREGATE_KEEPS
         elif isinstance(node, Join) and node.id != join:
-            probes += share
+            probes[_by_a_long(node)] += share
             share = min(share * _share_joined(estimates, node, below), MOST_JOINED)
+        elif isinstance(node, Join):
+            own[_by_a_long(node)] = share
         elif isinstance(node, Filter) and node.id != plan.parents[scan]:
             share *= share_kept(node.conjuncts)
         if node.id == join or (isinstance(node, Exchange | QueryStage) and node.same is not None):
@@ -52,11 +57,25 @@ def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
         tested=tested,
         shuffle_bytes=shuffle_bytes,
         sorts=sorts,
-        probes=probes,
+        probes=probes[True],
+        row_probes=probes[False],
+        own_probes=own[True],
+        own_row_probes=own[False],
         groups=groups,
         broadcasts=broadcasts,
         broadcast_bytes=broadcast_bytes,
     )
+
+
+def _by_a_long(join: Join) -> bool:
+    """Whether rows are looked up by one whole number: Spark's hash joins make one of integral keys that fit into eight bytes
+    (HashJoin.rewriteKeyExpr, checked on 4.3), and a sort-merge join compares keys, which takes as little."""
+    left = WORD_BYTES
+    for key in join.left_keys:
+        if key.type not in INTEGRAL_WIDTH:
+            return join.build_side is None
+        left -= INTEGRAL_WIDTH[key.type]
+    return left >= 0 or join.build_side is None
 
 
 def _share_tested(plan: Plan, scan: Scan) -> float:

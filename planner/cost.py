@@ -2,7 +2,7 @@
 
 With S rows of the probe side's scan, R of the build side and λ the share of probe rows that have a partner:
 
-    gain = rows of rejected packs · (scan + join + work ahead)  +  rows tested · ((1 − λ') · work ahead − test)
+    gain = rows of rejected packs · (scan + join + work ahead)  +  rows tested · ((1 − λ') · (join + work ahead) − test)
     cost = R · collect + key job + round trip + wait for the build side + shipping the test to the executors
 
 after the cost model of the knowledge-grid runtime filters, gain = S·[(1−λ)·c_p − c_a] − R·c_f + (1−μ)·(S/P)·c_s, with what a row
@@ -13,7 +13,7 @@ once on the driver is not. Units are in the names; a gain or a cost in ms is wal
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 # Shares, not times: they do not depend on the machine.
 # Of the probe side's rows, the share whose keys a build side without any condition is expected to lack: this much, and as much
@@ -29,8 +29,13 @@ IDLE_SHARE = 0.15
 WAIT_MARGIN, GATE_MARGIN = 2.0, 1.5
 # Testing a row must be expected to save this many times what the test takes: which rows lack a partner is a guess, the test is not.
 ROW_TEST_MARGIN = 1.5
+# What testing rows before the filter's own join alone must save in all: Spark generates and compiles other code for it.
+LEAST_BEFORE_JOIN_MS = 5.0
 # What may be lost on a fill that only might pay: less than what a user can see.
 STAKE_MS = 10.0
+# Spark holds a build side of whole-number keys as an array by key where their span is no more than this, or than so many times the
+# keys (LongToUnsafeRowMap.optimize, checked on 4.3: fewer than it has longs, of which there are at least two a key).
+ARRAY_SPAN, ARRAY_KEYS = 1024, 2
 # Bytes that a key takes in what is sent to the executors.
 SET_KEY_BYTES, BLOOM_KEY_BYTES = 16.0, 1.5
 # The bridge holds whole numbers as a bitmap of their span: up to this span, where it takes no more bits a key, or is small anyway.
@@ -53,8 +58,10 @@ class Constants:
     # A row group's own cost beside its rows; opening a file and reading its footer in a task.
     pack_open_ms: float = 0.05
     footer_ms: float = 1.0
-    # One look-up in a join's hash table, one row of a hash aggregate, one of a sort.
+    # One look-up in a join's hash table by one whole number, and by a row of keys: texts, dates, several columns; one row of a hash
+    # aggregate, one of a sort.
     join_probe_ns: float = 15.0
+    row_probe_ns: float = 60.0
     group_row_ns: float = 30.0
     sort_row_ns: float = 120.0
     # Writing and reading a byte of a row in Spark's own format through a shuffle.
@@ -62,8 +69,9 @@ class Constants:
     # Collecting a row for a broadcast and making the hash table of it, and a byte of it: the other cores wait meanwhile.
     broadcast_row_ns: float = 400.0
     broadcast_byte_ns: float = 8.0
-    # The test of one row against a filter of each kind.
+    # The test of one row against a filter of each kind, and against a set that is held as a bitmap.
     range_test_ns: float = 3.0
+    bitmap_test_ns: float = 4.0
     set_test_ns: float = 8.0
     bloom_test_ns: float = 12.0
     # Reading one build row and keeping its key.
@@ -89,12 +97,13 @@ DEFAULTS = Constants()
 
 @dataclass(frozen=True, slots=True)
 class RowWork:
-    """What a row of a scan costs and has before it on the way to the join of a filter; the join's own look-up is not counted.
+    """What a row of a scan costs and has before it on the way to the join of a filter, and in that join.
 
     All are averages over the rows that the scan reads. `scan_bytes`: what is decoded of a row. `tested`: the share of rows that the
-    scan's own conditions leave, 0 to 1. `shuffle_bytes`, `sorts`, `probes`, `groups`: bytes that are shuffled, and how often a row
-    is sorted, looked up in other joins and aggregated; `broadcasts`, `broadcast_bytes`: how often, and with how many bytes, it
-    becomes part of a broadcast. `kept`: the share of rows with a partner that was expected at planning,
+    scan's own conditions leave, 0 to 1. `shuffle_bytes`, `sorts`, `groups`: bytes that are shuffled, and how often a row is sorted
+    and aggregated; `probes`, `row_probes`: how often it is looked up in other joins, by one whole number and by a row of keys;
+    `own_probes`, `own_row_probes`: the same in the filter's join; `broadcasts`, `broadcast_bytes`: how often, and with how many
+    bytes, it becomes part of a broadcast. `kept`: the share of rows with a partner that was expected at planning,
     `wait_ms` what filling was expected to cost by waiting, by a job of its own and by asking.
     """
 
@@ -103,6 +112,9 @@ class RowWork:
     shuffle_bytes: float = 0.0
     sorts: float = 0.0
     probes: float = 0.0
+    row_probes: float = 0.0
+    own_probes: float = 0.0
+    own_row_probes: float = 0.0
     groups: float = 0.0
     broadcasts: float = 0.0
     broadcast_bytes: float = 0.0
@@ -114,7 +126,21 @@ class RowWork:
 
     @property
     def has_work_ahead(self) -> bool:
-        return any((self.shuffle_bytes, self.sorts, self.probes, self.groups, self.broadcasts))
+        """Whether there is anything but the filter's own join."""
+        return any((self.shuffle_bytes, self.sorts, self.probes, self.row_probes, self.groups, self.broadcasts))
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether any row gets to the filter's own join."""
+        return self.own_probes > 0 or self.own_row_probes > 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowTest:
+    """How rows are tested: `kind` is a filter's, or `bitmap` for a set that is held as one; `work` is what dropped rows spare."""
+
+    kind: str
+    work: RowWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +164,19 @@ def scan_row_ns(work: RowWork, constants: Constants) -> float:
 
 
 def ahead_row_ns(work: RowWork, constants: Constants) -> float:
-    """What an average row of the scan has before it on all cores, without the join that the filter is of."""
+    """What an average row of the scan has before it on all cores, without the filter's own join."""
     return (
         work.shuffle_bytes * constants.shuffle_byte_ns
         + work.sorts * constants.sort_row_ns
         + work.probes * constants.join_probe_ns
+        + work.row_probes * constants.row_probe_ns
         + work.groups * constants.group_row_ns
     )
+
+
+def own_row_ns(work: RowWork, constants: Constants) -> float:
+    """What an average row of the scan takes in the filter's own join."""
+    return work.own_probes * constants.join_probe_ns + work.own_row_probes * constants.row_probe_ns
 
 
 def alone_row_ns(work: RowWork, constants: Constants) -> float:
@@ -154,12 +186,26 @@ def alone_row_ns(work: RowWork, constants: Constants) -> float:
 
 def whole_row_ns(work: RowWork, constants: Constants) -> float:
     """What a row costs on all cores that is read, goes all the way and finds no partner."""
-    return scan_row_ns(work, constants) + ahead_row_ns(work, constants) + work.tested * constants.join_probe_ns
+    return scan_row_ns(work, constants) + ahead_row_ns(work, constants) + own_row_ns(work, constants)
 
 
 def test_row_ns(kind: str, constants: Constants) -> float:
-    """Testing one row with a filter of a kind (`range`, `set`, `bloom`)."""
-    return {"range": constants.range_test_ns, "set": constants.set_test_ns}.get(kind, constants.bloom_test_ns)
+    """Testing one row with a filter of a kind (`range`, `set`, `bloom`, or `bitmap`: see `row_test`)."""
+    times = {"range": constants.range_test_ns, "bitmap": constants.bitmap_test_ns, "set": constants.set_test_ns}
+    return times.get(kind, constants.bloom_test_ns)
+
+
+def row_test(work: RowWork, kind: str, keys: float, span: int | None) -> RowTest:
+    """How a filter of `keys` keys is tested, and what that spares; `span` as for `ship_ms`.
+
+    A look-up in the filter's own join is spared only where a test is quicker: a whole number is looked up in an array where the
+    keys are close together, else in a hash table like that of a set. TPC-H lineitem joined with 2,000 parts: with a bitmap before
+    the join 16 ns a row less where the parts are far apart, nothing where they are not; with a hash table before it nothing, or a
+    loss where that is large.
+    """
+    test = "bitmap" if kind == "set" and _held_as_bitmap(keys, span) else kind
+    array = span is not None and span <= max(ARRAY_SPAN, ARRAY_KEYS * keys)
+    return RowTest(test, replace(work, own_probes=0.0) if array or test not in ("range", "bitmap") else work)
 
 
 def share_let_through(kind: str, share: float, fpp: float) -> float:
@@ -182,9 +228,11 @@ def row_test_gain_ns(machine: Machine, work: RowWork, kind: str, passed: float) 
 
     Below 0 where the test costs more. What one core would do while the others wait counts for all of them.
     """
-    all_cores_ns = ahead_row_ns(work, machine.constants) + alone_row_ns(work, machine.constants) * max(machine.cores, 1)
+    constants = machine.constants
+    all_cores_ns = ahead_row_ns(work, constants) + own_row_ns(work, constants)
+    all_cores_ns += alone_row_ns(work, constants) * max(machine.cores, 1)
     ahead_ns = all_cores_ns / max(work.tested, 1e-9)
-    return (1.0 - passed) * ahead_ns - test_row_ns(kind, machine.constants)
+    return (1.0 - passed) * ahead_ns - test_row_ns(kind, constants)
 
 
 def row_test_pays(machine: Machine, work: RowWork, kind: str, passed: float) -> bool:
@@ -237,9 +285,11 @@ def ship_ms(machine: Machine, kind: str, keys: float, span: int | None = None) -
 
 
 def _set_bytes(keys: float, span: int | None) -> float:
-    if span is not None and span <= BITMAP_SPAN and span / 8 <= max(SMALL_BITMAP_BYTES, keys * BITMAP_KEY_BITS / 8):
-        return span / 8
-    return keys * SET_KEY_BYTES
+    return span / 8 if span is not None and _held_as_bitmap(keys, span) else keys * SET_KEY_BYTES
+
+
+def _held_as_bitmap(keys: float, span: int | None) -> bool:
+    return span is not None and span <= BITMAP_SPAN and span / 8 <= max(SMALL_BITMAP_BYTES, keys * BITMAP_KEY_BITS / 8)
 
 
 # Shares.

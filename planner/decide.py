@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planner.cost import (
+    LEAST_BEFORE_JOIN_MS,
     Machine,
+    RowTest,
     RowWork,
     packs_gain_ms,
+    row_test,
     row_test_gain_ns,
     row_test_pays,
     rows_gain_ms,
@@ -196,6 +199,7 @@ class _Gains:
 
 def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Gains:
     machine, work, share = settings.machine, figures.ahead, share_passed(figures)
+    test = _row_test(figures)
     rows_in_kept_packs = (figures.rows_total - figures.rows_rejected) * left.tested
     # Of the rows in kept packs more have a partner than of all; by how much, a share that nobody knows can't tell.
     kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
@@ -204,12 +208,16 @@ def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Ga
     passed = share_let_through(figures.kind, share_in_kept, settings.bloom_fpp)
     return _Gains(
         packs_ms=left.scanned * packs_gain_ms(machine, work, figures.rows_rejected, figures.packs_rejected, figures.files_rejected),
-        rows_ms=rows_gain_ms(machine, work, figures.kind, passed, rows_in_kept_packs),
-        row_ns=row_test_gain_ns(machine, work, figures.kind, passed),
-        row_pays=row_test_pays(machine, work, figures.kind, passed),
+        rows_ms=rows_gain_ms(machine, test.work, test.kind, passed, rows_in_kept_packs),
+        row_ns=row_test_gain_ns(machine, test.work, test.kind, passed),
+        row_pays=row_test_pays(machine, test.work, test.kind, passed),
         ship_ms=ship_ms(machine, figures.kind, figures.keys, figures.key_span),
         fill_ms=work.wait_ms + verdicts_ms(machine, figures.packs_total),
     )
+
+
+def _row_test(figures: FilterFigures) -> RowTest:
+    return row_test(figures.ahead, figures.kind, figures.keys, figures.key_span)
 
 
 def _judge(figures: FilterFigures, gains: _Gains, rows: Refusal, settings: DecideSettings) -> Refusal:
@@ -246,8 +254,8 @@ def _judge_rows(figures: FilterFigures, gains: _Gains, settings: DecideSettings)
     """Whether rows are tested one by one above the scan."""
     if settings.cost == "always":
         return Refusal(ROWS_TESTED, "Rows are tested one by one, for rtfilter.cost is always.")
-    if not figures.ahead.has_work_ahead:
-        return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them.")
+    if not figures.ahead.has_work_ahead and gains.rows_ms < LEAST_BEFORE_JOIN_MS:
+        return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them, which takes as little.")
     if 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown:
         return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: in every pack that is kept all of them pass.")
     passed = share_let_through(figures.kind, share_passed(figures), settings.bloom_fpp)

@@ -10,11 +10,13 @@ from planner.cost import (
     LAYOUT_SHARE,
     STAKE_MS,
     Machine,
+    RowTest,
     RowWork,
     collect_ms,
     idle_ms,
     least_gain_ms,
     packs_gain_ms,
+    row_test,
     row_test_pays,
     rows_gain_ms,
     scan_row_ns,
@@ -29,6 +31,7 @@ from planner.observed import Observed
 from planner.propose import Proposal
 from planner.reasons import BUILD_NOT_SMALLER, FILL_DOES_NOT_PAY, WAIT_DOES_NOT_PAY, Refusal
 from planner.settings import BLOOM, RANGE, SET, PlanSettings
+from planner.types import is_whole_number
 from planner.widths import row_bytes, value_bytes
 
 # A filter is not read off more rows than this share of the probe side's, nor, whatever the probe side has, off more than the
@@ -83,15 +86,21 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     left = found / work.tested
     beside = estimates.share_of_equal(scan.id, tuple(column.column for column in proposal.columns), proposal.across is not None)
     passed = share if observed is not None else min(share / beside, 1.0)
-    saved_ms = _saved_ms(own, work, left, passed, None if observed is None else observed.packs_with(share))
+    kind, keys = expected_kind(own.kinds), min(build.rows, distinct or build.rows)
+    # What the keys' span will be is not known: at most that of the column's values, of which few lack.
+    span = distinct if len(proposal.columns) == 1 and is_whole_number(proposal.columns[0].type) else None
+    test = row_test(work, kind, keys, span)
+    saved_ms = _saved_ms(own, work, test, left, passed, None if observed is None else observed.packs_with(share))
     # A filter whose keys weigh more than it saves is not sent: that is seen when it is filled. Of few values a bitmap is sent.
-    shipped_ms = ship_ms(machine, expected_kind(own.kinds), min(build.rows, distinct or build.rows), distinct)
+    shipped_ms = ship_ms(machine, kind, keys, span)
     gain_ms = max(saved_ms - shipped_ms, 0.0)
     gate_ms = machine.constants.gate_ms if _waits(estimates, proposal) else 0.0
     return Forecast(work, most_build_rows(scan), build.rows, gain_ms, wait_ms, gate_ms)
 
 
-def _saved_ms(settings: PlanSettings, work: RowWork, rows: float, share: float, in_kept_packs: float | None) -> float:
+def _saved_ms(
+    settings: PlanSettings, work: RowWork, test: RowTest, rows: float, share: float, in_kept_packs: float | None
+) -> float:
     """What rejected packs and dropped rows save of a scan's `rows` rows, of which `share` has a partner.
 
     `in_kept_packs`: the share of rows in packs that will be kept, None where it can only be guessed.
@@ -100,16 +109,15 @@ def _saved_ms(settings: PlanSettings, work: RowWork, rows: float, share: float, 
     in_packs = (1.0 - share) * LAYOUT_SHARE if in_kept_packs is None else 1.0 - in_kept_packs
     in_packs = in_packs if settings.packs_enabled else 0.0
     by_packs_ms = packs_gain_ms(machine, work, rows * in_packs, packs=0)
-    kind = expected_kind(settings.kinds)
-    if kind == RANGE and in_kept_packs is None:
+    if test.kind == RANGE and in_kept_packs is None:
         # What has no partner and lies between the ends of a range nobody knows before.
         return by_packs_ms
     # Of rows in packs that were kept more pass than of all.
     passed = share if in_kept_packs is None else min(share / in_kept_packs, 1.0) if in_kept_packs else 1.0
-    let_through = share_let_through(kind, passed, settings.bloom_fpp)
-    if not row_test_pays(machine, work, kind, let_through):
+    let_through = share_let_through(test.kind, passed, settings.bloom_fpp)
+    if not row_test_pays(machine, test.work, test.kind, let_through):
         return by_packs_ms
-    return by_packs_ms + rows_gain_ms(machine, work, kind, let_through, rows * (1.0 - in_packs))
+    return by_packs_ms + rows_gain_ms(machine, test.work, test.kind, let_through, rows * (1.0 - in_packs))
 
 
 def expected_kind(kinds: Sequence[str]) -> str:

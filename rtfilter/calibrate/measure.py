@@ -9,8 +9,8 @@ from rtfilter.errors import CalibrationError
 
 # A trial is one run; it returns the ms that count, which need not be those that it took.
 Trial = Callable[[], float]
-REPEATS = 4
-PROMISED_S = 60.0
+REPEATS = 6
+PROMISED_S = 75.0
 
 
 def best_times(

@@ -15,8 +15,10 @@ from rtfilter.errors import CalibrationError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Values of the columns that are joined and grouped by.
+# Values of the columns that are joined and grouped by, and what lies between two of them: so much that Spark's hash joins make no
+# array of them, though the bridge a bitmap; and so much that it makes none either.
 VALUES = 1_000
+APART, FAR_APART = 509, 1_000_000_007
 MOST_BUILD_KEYS = 200_000
 # Rows of a pack as a share of a file's.
 PACK_SHARE, SPLIT_SHARE = 1 / 8, 1 / 400
@@ -34,6 +36,8 @@ LAYER_ON = {
 IN_A_JOB = {"keys.jobFromRows": "1"}
 
 TWO_JOINS = "select sum(k) from fact join every on a = every.id join most on b = most.id"
+FAR_JOIN = "select sum(k) from fact join every on a = every.id join far on c = far.id"
+ROWS_JOIN = "select sum(k) from fact join every on a = id and a = again"
 ASKED = "select sum(k) from {} t join most on b = most.id"
 MANY_KEYS = "select sum(k) from fact join keys on a = keys.id"
 BROADCAST = "select /*+ broadcast(b) */ {} from one join {} b on k = b.id"
@@ -78,9 +82,9 @@ class Tables:
         """A figure of the only fill of a query: `collect_ms`, `round_trip_ms`."""
         return float(self.record(sql, **options)[1]["fills"][-1][what])
 
-    def tested_ms(self, kind: str) -> float:
+    def tested_ms(self, sql: str, kind: str) -> float:
         """Wall time of two joins whose rows are tested with filters of a kind, without what planning and filling take."""
-        ms, record = self.record(TWO_JOINS, kinds=kind)
+        ms, record = self.record(sql, kinds=kind)
         own_ms = sum(float(part.get("ms") or 0.0) for part in (*record.get("decisions", ()), *record["fills"]))
         return ms - own_ms
 
@@ -93,7 +97,9 @@ def make_tables(spark: SparkSession, location: str, rows: int) -> tuple[Tables, 
     """Writes the trials' tables below `location`: `fact`, a running number and three columns of random values, the same in more
     packs and in more files, and what it is joined with."""
     cores = max(jvm.cores(spark), 1)
-    values = [f"pmod(xxhash64(id, {seed}), {VALUES}) as {name}" for seed, name in enumerate("abc")]
+    apart = {"a": APART, "b": APART, "c": FAR_APART}
+    values = [f"pmod(xxhash64(id, {seed}), {VALUES}) * {apart[name]} as {name}" for seed, name in enumerate(apart)]
+    most = round(VALUES * (1 - DROPPED_SHARE))
     fact = spark.range(0, rows, 1, cores).selectExpr("id as k", *values)
     part = fact.limit(round(rows * FILES_ROW_SHARE))
     frames = {
@@ -103,8 +109,9 @@ def make_tables(spark: SparkSession, location: str, rows: int) -> tuple[Tables, 
         "many": part.repartition(FILES),
         "one": spark.range(1).selectExpr("id as k"),
         "one_key": spark.range(1),
-        "every": spark.range(0, VALUES, 1, 1),
-        "most": spark.range(0, round(VALUES * (1 - DROPPED_SHARE)), 1, 1),
+        "every": spark.range(0, VALUES * APART, APART, 1).selectExpr("id", "id as again"),
+        "most": spark.range(0, most * APART, APART, 1),
+        "far": spark.range(0, most * FAR_APART, FAR_APART, 1),
         "keys": spark.range(0, min(MOST_BUILD_KEYS, rows), 1, 1),
         "wide_keys": spark.range(0, min(MOST_BUILD_KEYS, rows), 1, 1).selectExpr(
             "id", *(f"xxhash64(id, {number}) as c{number}" for number in range(WIDE_COLUMNS))
@@ -130,8 +137,8 @@ def trials_on(tables: Tables) -> dict[str, Trial]:
     def write(made: Callable[[DataFrame], DataFrame]) -> Trial:
         return lambda: tables.write_ms(made)
 
-    def tested(kind: str) -> Trial:
-        return lambda: tables.tested_ms(kind)
+    def tested(kind: str, sql: str = TWO_JOINS) -> Trial:
+        return lambda: tables.tested_ms(sql, kind)
 
     def filled(sql: str, what: str, **options: str) -> Trial:
         return lambda: tables.filled(sql, what, **options)
@@ -146,7 +153,9 @@ def trials_on(tables: Tables) -> dict[str, Trial]:
         "scan few files": query("select sum(k) from few"),
         "scan many files": query("select sum(k) from many"),
         "join one table": query("select sum(k) from fact join every on a = id"),
+        "join one table by rows": query(ROWS_JOIN),
         "join two tables": query(TWO_JOINS),
+        "join two tables, one far apart": query(FAR_JOIN),
         "broadcast one row": query(BROADCAST.format("sum(b.id)", "one_key")),
         "broadcast many rows": query(BROADCAST.format("sum(b.id)", "keys")),
         "broadcast wide rows": query(BROADCAST.format(f"bit_xor(b.id ^ {wide})", "wide_keys")),
@@ -155,7 +164,8 @@ def trials_on(tables: Tables) -> dict[str, Trial]:
         "shuffle": write(lambda fact: fact.repartition("k")),
         "shuffle and sort": write(lambda fact: fact.repartition("k").sortWithinPartitions("k")),
         "test against a range": tested("range"),
-        "test against a set": tested("set"),
+        "test against a bitmap": tested("set"),
+        "test against a set": tested("set", FAR_JOIN),
         "test against a bloom filter": tested("bloom"),
         "collect many keys": filled(MANY_KEYS, "collect_ms"),
         "collect few keys in a job": filled(FEW_KEYS, "collect_ms", **IN_A_JOB),

@@ -47,7 +47,8 @@ class FilledScan:
     @property
     def tests_rows(self) -> bool:
         """Whether rows have anything ahead of them that a row test could spare."""
-        return any(_row_work(asked).has_work_ahead for asked in self.filters)
+        works = [_row_work(asked) for asked in self.filters]
+        return any(work.has_work_ahead or work.looks_up for work in works)
 
 
 def parse_scan(frame: Frame, scan: Message) -> FilledScan:

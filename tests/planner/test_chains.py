@@ -143,14 +143,14 @@ def test_what_the_feeder_costs_is_counted_where_the_gain_is() -> None:
 
 
 def test_what_the_feeder_gains_itself_is_taken_off_before() -> None:
-    """Reducing 100,000 suppliers brings in what waiting for the nation takes, though not the margin that a wait must have."""
+    """Reducing 90,000 suppliers brings in what waiting for the nation takes, though not the margin that a wait must have."""
 
     def waits_for(suppliers: int) -> tuple[float, float]:
         answer = on_two_cores(suppliers_of_a_nation(ONE_NATION, rows=6_000_000, suppliers=suppliers))
         waits = {placeholder.label: placeholder.ahead.wait_ms for placeholder in answer.placeholders}
         return waits["nation.n_0"], waits["supplier.s_0"] - TWO_CORES.constants.gate_ms
 
-    (few_nation, few), (many_nation, many) = waits_for(10_000), waits_for(100_000)
+    (few_nation, few), (many_nation, many) = waits_for(10_000), waits_for(90_000)
     assert few_nation == many_nation == 0.0
     assert few > TWO_CORES.constants.gate_ms / 2 and many < TWO_CORES.constants.gate_ms / 10
 

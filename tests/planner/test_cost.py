@@ -17,6 +17,7 @@ from planner.cost import (
     WAIT_MARGIN,
     Constants,
     Machine,
+    RowTest,
     RowWork,
     ahead_row_ns,
     alone_row_ns,
@@ -24,7 +25,9 @@ from planner.cost import (
     idle_ms,
     least_gain_ms,
     missing_share,
+    own_row_ns,
     packs_gain_ms,
+    row_test,
     row_test_gain_ns,
     row_test_pays,
     rows_gain_ms,
@@ -46,12 +49,14 @@ PLAIN = Constants(
     pack_open_ms=0.5,
     footer_ms=3.0,
     join_probe_ns=20.0,
+    row_probe_ns=60.0,
     group_row_ns=40.0,
     sort_row_ns=100.0,
     shuffle_byte_ns=7.0,
     broadcast_row_ns=300.0,
     broadcast_byte_ns=11.0,
     range_test_ns=1.0,
+    bitmap_test_ns=4.0,
     set_test_ns=5.0,
     bloom_test_ns=9.0,
     collect_key_ns=50.0,
@@ -64,7 +69,7 @@ PLAIN = Constants(
 )
 TWO_CORES = Machine(PLAIN, cores=2)
 BROADCAST = RowWork(tested=0.5, broadcasts=0.25, broadcast_bytes=20.0)
-WORK = RowWork(scan_bytes=8.0, tested=0.5, shuffle_bytes=10.0, sorts=0.5, probes=1.0, groups=0.25)
+WORK = RowWork(scan_bytes=8.0, tested=0.5, shuffle_bytes=10.0, sorts=0.5, probes=1.0, groups=0.25, own_probes=0.5)
 KINDS = st.sampled_from(["range", "set", "bloom"])
 CONSTANTS = st.builds(Constants, **{field.name: st.floats(0.0, 1e3) for field in fields(Constants)})
 WORKS = st.builds(
@@ -74,6 +79,9 @@ WORKS = st.builds(
     shuffle_bytes=st.floats(0, 1e3),
     sorts=st.floats(0, 5),
     probes=st.floats(0, 5),
+    row_probes=st.floats(0, 5),
+    own_probes=st.floats(0, 5),
+    own_row_probes=st.floats(0, 5),
     groups=st.floats(0, 5),
     broadcasts=st.floats(0, 5),
     broadcast_bytes=st.floats(0, 1e3),
@@ -97,13 +105,42 @@ class TestOneRow:
         assert ahead_row_ns(BROADCAST, PLAIN) == 0.0 == alone_row_ns(WORK, PLAIN)
         assert BROADCAST.has_work_ahead
 
-    @pytest.mark.parametrize(("kind", "ns"), [("range", 1.0), ("set", 5.0), ("bloom", 9.0)])
+    @pytest.mark.parametrize(("kind", "ns"), [("range", 1.0), ("bitmap", 4.0), ("set", 5.0), ("bloom", 9.0)])
     def test_each_kind_of_test_has_its_time(self, kind: str, ns: float) -> None:
         assert test_row_ns(kind, PLAIN) == ns
+
+    def test_a_row_of_keys_takes_longer_to_look_up_than_one_number(self) -> None:
+        by_rows = RowWork(row_probes=2.0, own_row_probes=0.5)
+        assert (ahead_row_ns(by_rows, PLAIN), own_row_ns(by_rows, PLAIN)) == (2 * 60, 0.5 * 60)
+        assert by_rows.has_work_ahead and by_rows.looks_up
+        assert RowWork(own_probes=0.5).looks_up and not RowWork(own_probes=0.5).has_work_ahead
 
     def test_a_bloom_filter_lets_some_through_that_have_no_partner(self) -> None:
         assert share_let_through("bloom", 0.2, fpp=0.1) == pytest.approx(0.28)
         assert share_let_through("set", 0.2, fpp=0.1) == share_let_through("range", 0.2, fpp=0.1) == 0.2
+
+
+class TestRowTest:
+    """What testing rows spares of the look-up in the filter's own join."""
+
+    OWN = RowWork(probes=1.0, own_probes=1.0, own_row_probes=1.0)
+
+    def test_a_bitmap_is_quicker_than_a_hash_table(self) -> None:
+        test = row_test(self.OWN, "set", keys=2_000, span=2_000_000)
+        assert (test.kind, test.work) == ("bitmap", self.OWN)
+
+    @pytest.mark.parametrize(("keys", "span"), [(2_000, 4_000), (3, 1_024)])
+    def test_but_not_than_an_array(self, keys: int, span: int) -> None:
+        test = row_test(self.OWN, "set", keys, span)
+        assert (test.kind, test.work) == ("bitmap", replace(self.OWN, own_probes=0.0))
+        assert row_test(self.OWN, "set", keys, span + 1).work == self.OWN
+
+    @pytest.mark.parametrize(("kind", "span"), [("set", 10**12), ("set", None), ("bloom", 2_000_000), ("bloom", None)])
+    def test_a_hash_table_takes_as_long_as_another(self, kind: str, span: int | None) -> None:
+        assert row_test(self.OWN, kind, 2_000, span) == RowTest(kind, replace(self.OWN, own_probes=0.0))
+
+    def test_a_range_is_quicker(self) -> None:
+        assert row_test(self.OWN, "range", 2_000_000, None) == RowTest("range", self.OWN)
 
 
 class TestGains:
@@ -121,16 +158,16 @@ class TestGains:
             assert tested == pytest.approx(1e6 * (0.75 * 295 - 0.5 * 5 / machine.cores) / 1e6)
 
     def test_a_test_saves_what_is_ahead_of_the_rows_that_it_drops(self) -> None:
-        # 150 ns ahead of an average row are 300 ns ahead of one that reaches the test.
-        assert row_test_gain_ns(TWO_CORES, WORK, "set", 0.25) == pytest.approx(0.75 * 300 - 5)
+        # 150 ns ahead of an average row and 10 in the join are 320 ns ahead of one that reaches the test.
+        assert row_test_gain_ns(TWO_CORES, WORK, "set", 0.25) == pytest.approx(0.75 * 320 - 5)
 
     def test_a_test_pays_where_it_saves_half_as_much_again_as_it_takes(self) -> None:
-        # Of 300 ns ahead a fortieth is the 5 ns of a test and half of that.
-        assert row_test_pays(TWO_CORES, WORK, "set", 0.974)
-        assert not row_test_pays(TWO_CORES, WORK, "set", 0.976)
+        # Of 320 ns ahead 2.3 % are the 5 ns of a test and half of that.
+        assert row_test_pays(TWO_CORES, WORK, "set", 0.976)
+        assert not row_test_pays(TWO_CORES, WORK, "set", 0.977)
 
     def test_only_rows_that_the_scan_lets_through_are_tested(self) -> None:
-        assert rows_gain_ms(TWO_CORES, WORK, "set", 0.25, rows=1e6) == pytest.approx(1e6 * 0.5 * 220 / 1e6 / 2)
+        assert rows_gain_ms(TWO_CORES, WORK, "set", 0.25, rows=1e6) == pytest.approx(1e6 * 0.5 * 235 / 1e6 / 2)
 
     def test_with_nothing_ahead_a_test_only_costs(self) -> None:
         assert row_test_gain_ns(TWO_CORES, RowWork(), "range", 0.0) == -1.0
@@ -190,7 +227,7 @@ class TestShares:
 class TestDefaults:
     def test_they_are_near_the_trials_that_they_come_from(self) -> None:
         # 46 ns to scan and probe a row of two ints; 375 ns to shuffle, sort and merge one of three columns.
-        assert whole_row_ns(RowWork(scan_bytes=8.0), DEFAULTS) == pytest.approx(46, rel=0.2)
+        assert whole_row_ns(RowWork(scan_bytes=8.0, own_probes=1.0), DEFAULTS) == pytest.approx(46, rel=0.2)
         assert ahead_row_ns(RowWork(shuffle_bytes=32.0, sorts=1.0), DEFAULTS) == pytest.approx(375, rel=0.2)
 
     def test_no_cores_count_as_one(self) -> None:
@@ -224,10 +261,11 @@ class TestWhateverTheMachine:
 
     @given(CONSTANTS, WORKS)
     def test_nothing_that_is_ahead_saves_time(self, constants: Constants, work: RowWork) -> None:
-        without = replace(work, shuffle_bytes=0.0, sorts=0.0, probes=0.0, groups=0.0, broadcasts=0.0, broadcast_bytes=0.0)
+        without = RowWork(work.scan_bytes, work.tested)
         assert ahead_row_ns(without, constants) == 0.0 <= ahead_row_ns(work, constants)
+        assert own_row_ns(without, constants) == 0.0 <= own_row_ns(work, constants)
         assert alone_row_ns(without, constants) == 0.0 <= alone_row_ns(work, constants)
-        assert not without.has_work_ahead
+        assert not without.has_work_ahead and not without.looks_up
 
     @given(SHARES, ROWS, ROWS, st.none() | st.integers(0, 10**9))
     def test_a_share_stays_a_share(self, kept: float, build_rows: float, probe_rows: float, distinct: int | None) -> None:

@@ -8,11 +8,11 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
  * Whether some row of a batch may have a partner: batches without one go no further than the reader. A batch is looked at up to its first such
  * row, so that filters which pass much cost next to nothing. In a split whose batches are kept for nearly all the rows looked at it stops looking.
  */
-final class BatchTest(columns: Array[ColumnTest], rowsSkipped: SQLMetric) {
+final class BatchTest(columns: Array[ColumnTest], rowsTested: Boolean, rowsSkipped: SQLMetric) {
   private var looked = 0L
   private var skipped = 0L
   private var active = true
-  private val worth = if (columns.map(_.memoryBytes).sum <= BatchTest.Cached) BatchTest.Worth else BatchTest.WorthUncached
+  private val worth = if (!rowsTested && columns.map(_.memoryBytes).sum <= BatchTest.Cached) BatchTest.Worth else BatchTest.WorthLess
 
   def mightMatch(batch: ColumnarBatch): Boolean = !active || {
     val rows = batch.numRows
@@ -39,17 +39,17 @@ final class BatchTest(columns: Array[ColumnTest], rowsSkipped: SQLMetric) {
 
 object BatchTest {
   private final val First = 32768L
-  // What follows takes several times as much for a row as looking at it does, unless the keys are too many for a core's cache: a join with them
-  // then takes about as much.
+  // What follows takes several times as much for a row as looking at it does, unless rows are tested next, or the keys are too many for a core's
+  // cache: a join with them then takes about as much.
   private final val Worth = 6
-  private final val WorthUncached = 2
+  private final val WorthLess = 2
   private final val Cached = 1L << 20
 
   /** None where no predicate is on a column of the batch. */
   def of(predicates: Seq[KeyPredicate], schema: StructType, rowsSkipped: SQLMetric): Option[BatchTest] = {
-    val tests = predicates.filter(p => p.testBatches && schema.fieldNames.contains(p.column)).map(p =>
+    val tests = predicates.filter(p => schema.fieldNames.contains(p.column)).map(p =>
       new ColumnTest(schema.fieldIndex(p.column), p.kind, p.values, p.near.lows.headOption.getOrElse(0L), p.near.highs.lastOption.getOrElse(-1L)))
-    if (tests.isEmpty) None else Some(new BatchTest(tests.toArray, rowsSkipped))
+    if (tests.isEmpty) None else Some(new BatchTest(tests.toArray, predicates.exists(_.rowsTested), rowsSkipped))
   }
 }
 

@@ -9,10 +9,10 @@ import org.apache.spark.sql.types.{DataType, DateType, IntegralType}
 import scala.jdk.CollectionConverters._
 
 /**
- * A filled filter on a column of the scan, as the Parquet reader gets it: `values` tests a value, `near` a stretch of values. Batches are tested where
- * rows are not.
+ * A filled filter on a column of the scan, as the Parquet reader gets it: `values` tests a value, `near` a stretch of values. `rowsTested`: whether
+ * rows are tested above it too.
  */
-final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, near: KeyRanges, testDictionaries: Boolean, testBatches: Boolean) {
+final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, near: KeyRanges, testDictionaries: Boolean, rowsTested: Boolean) {
   def isDate: Boolean = kind == DateType
 
   /** The predicate for one file, or None where the file's column is not surely the same kind of number. */

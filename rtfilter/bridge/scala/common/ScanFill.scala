@@ -104,7 +104,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
   private def predicate(k: FilledKey, filter: ObjectNode): Option[KeyPredicate] =
     if (k.sink.isComposite || k.key.keepNulls || !KeyPredicate.takes(k.columns.head.dataType)) None
     else Some(filter.path("push").asText).collect { case "set" => k.sink.test; case "range" => k.sink.ranges }.map(values =>
-      KeyPredicate(k.columns.head.name, k.columns.head.dataType, values, k.sink.ranges, filter.path("dictionary").asBoolean(false), !filter.path("rows").asBoolean(false)))
+      KeyPredicate(k.columns.head.name, k.columns.head.dataType, values, k.sink.ranges, filter.path("dictionary").asBoolean(false), filter.path("rows").asBoolean(false)))
 
   private def perFile(answer: Answer, verdict: ObjectNode): Map[String, FilePacks] = {
     val counts = answer.ints(verdict.get("counts").asInstanceOf[ObjectNode])

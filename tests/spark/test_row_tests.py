@@ -12,13 +12,9 @@ import rtfilter
 from tests.spark.cases import OnOffDuckDB
 
 ROWS, KEYS = 2_000_000, 20_000
-# Each value of a column is in every pack. `apart` and `near` are whole numbers up to 20,000, `far` up to 10^13.
-COLUMNS = {
-    "apart": "i * 7919 % {keys}",
-    "near": "i * 7919 % {keys}",
-    "far": "(i * 7919 % {keys}) * 1000000007",
-    "word": "'word ' || (i * 7919 % {keys})",
-}
+# Each value is in every pack. `apart` and `near` are whole numbers up to 20,000, `far` up to 10^13.
+KEY = f"(i * 7919 % {KEYS})"
+COLUMNS = f"{KEY} as apart, {KEY} as near, {KEY} * 1000000007 as far, 'word ' || {KEY} as word"
 # One key in 200, or the first 1 in 200.
 SOME, FIRST = "f % 200 = 7", "f < 100"
 
@@ -26,10 +22,9 @@ SOME, FIRST = "f % 200 = 7", "f < 100"
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("large")
-    columns = ", ".join(f"{text.format(keys=KEYS)} as {name}" for name, text in COLUMNS.items())
-    for name, rows, more in (("wide", ROWS, ""), ("keys", KEYS, ", (i * 7919 % {keys})::int as f".format(keys=KEYS))):
+    for name, rows, columns in (("wide", ROWS, COLUMNS), ("keys", KEYS, f"{COLUMNS}, {KEY} as f")):
         (folder / name).mkdir()
-        made = f"select i as v, {columns}{more} from range({rows}) t(i)"
+        made = f"select i as v, {columns} from range({rows}) t(i)"
         duckdb.execute(f"copy ({made}) to '{folder}/{name}/all.parquet' (format parquet, row_group_size 100000)")
     return folder
 

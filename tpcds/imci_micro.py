@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from rtfilter.bench.cache import Dataset, Manifest
 from rtfilter.bench.duckgen import connection
-from rtfilter.bench.packs import PackPlan, plan_packs, write_packs
+from rtfilter.bench.packs import FORMAT, PackPlan, plan_packs, write_packs
 from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
 from tpcds import inventory
 from tpcds.data import tpcds_tables
@@ -64,7 +64,7 @@ def imci_tables(request: DataRequest) -> Dataset:
         }
 
     cut = f"-{request.pack_rows or 'auto'}x{request.files or FILES}" if request.pack_rows or request.files else ""
-    return request.cache.dataset(f"imci-micro-sf{request.sf:g}-{request.layout}{cut}", build)
+    return request.cache.dataset(f"imci-micro-sf{request.sf:g}-{request.layout}{cut}-{FORMAT}", build)
 
 
 def _source(request: DataRequest) -> Dataset:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from rtfilter.bench.cache import Dataset, Manifest
 from rtfilter.bench.duckgen import GENERATOR_BYTES, connection, quoted
-from rtfilter.bench.packs import PackPlan, cut_into_packs, parquet_writer, write_packs
+from rtfilter.bench.packs import FORMAT, PackPlan, cut_into_packs, parquet_writer, write_packs
 from rtfilter.bench.suite import DataRequest, Query
 
 NATURAL, CLUSTERED, SHUFFLED, PARTITIONED = "natural", "clustered", "shuffled", "partitioned"
@@ -66,7 +66,7 @@ def laid_out(request: DataRequest, source: TableSource) -> Path:
         return {"table": source.table, "layout": layout, "rows": rows, "pack_rows": pack_rows, "files": files}
 
     cut = f"{pack_rows}" if layout == PARTITIONED else f"{pack_rows}x{files}"
-    return request.cache.dataset(f"{source.dataset}-{source.table}-{layout}-{cut}", build).path / source.table
+    return request.cache.dataset(f"{source.dataset}-{source.table}-{layout}-{cut}-{FORMAT}", build).path / source.table
 
 
 def laid_out_tables(

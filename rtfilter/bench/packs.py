@@ -13,6 +13,10 @@ VECTOR_ROWS = 2048
 """DuckDB's vector size: it can only make packs of a multiple of this many rows."""
 WRITE_ROWS = 1 << 18
 """Rows handed to the Parquet writer at a time, at least one pack: large enough to amortise the call, small enough for memory."""
+PAGE_ROWS = 20_000
+"""Rows of a page at most: what parquet-java, and so Spark, has as its default (`parquet.page.row.count.limit`, 1.17)."""
+FORMAT = "pages"
+"""Part of the names of datasets that `parquet_writer` makes: data of before it wrote a page index stays apart."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,16 @@ def write_packs(batches: Iterable[pa.RecordBatch], schema: pa.Schema, plan: Pack
 
 
 def parquet_writer(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """Spark's default codec (snappy), decimals as whole numbers where they fit, and no page index, as Spark and DuckDB write by
-    default: what is measured is packs."""
-    return pq.ParquetWriter(file, schema, compression="snappy", store_decimal_as_integer=True)
+    """As Spark's own writer makes them by default: snappy, decimals as whole numbers where they fit, pages of 20,000 rows, and a
+    page index."""
+    return pq.ParquetWriter(
+        file,
+        schema,
+        compression="snappy",
+        store_decimal_as_integer=True,
+        max_rows_per_page=PAGE_ROWS,
+        write_page_index=True,
+    )
 
 
 def cut_into_packs(batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_per_pack: int) -> Iterator[pa.Table]:

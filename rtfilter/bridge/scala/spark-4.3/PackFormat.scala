@@ -5,7 +5,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.time.ZoneId
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.mapred.FileSplit
+import org.apache.hadoop.mapred.{FileSplit, JobConf}
 import org.apache.hadoop.mapreduce.{JobID, RecordReader, TaskAttemptID, TaskID, TaskType}
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
 import org.apache.parquet.HadoopReadOptions
@@ -17,6 +17,7 @@ import org.apache.parquet.hadoop.metadata.ParquetMetadata
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.SeekableInputStream
 import org.apache.spark.TaskContext
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
@@ -52,11 +53,10 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     : PartitionedFile => Iterator[InternalRow] = {
     // Spark's own reader also leaves in hadoopConf all that the readers look for there.
     val whole = super.buildReaderWithPartitionValues(session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
-    val conf = session.sessionState.conf
-    val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(conf, options, partitionSchema, requiredSchema))
-    val sharedConf = session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf))
+    val settings = ParquetSettings(session.sessionState.conf, options, partitionSchema, requiredSchema)
+    val sharedConf = new SharedConf(session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf)))
     val sharedPacks = Carried(session.sparkContext, NarrowedPacks(selection, predicates))
-    val (counter, skipped) = (packsRead, rowsSkipped)
+    val (read, counter, skipped) = (ReadSettings(partitionSchema, requiredSchema, filters, settings), packsRead, rowsSkipped)
     // A file of which nothing is kept is not listed: where it is read all the same it was found to be another one.
     file => sharedPacks.value.selection.files.get(file.toPath.toString).filter(p => p.modifiedMs == file.modificationTime && p.keptCount > 0) match {
       case None => whole(file)
@@ -65,10 +65,13 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
         val ordinals = packs.keptIn(file.start, file.start + file.length, stretch)
         // Of a stretched file the first split has a pack, and finds out whether the file is another one by now; of others each has to look itself.
         if (ordinals.isEmpty && stretch.isDefined) Iterator.empty
-        else new PackFile(file, packs, ordinals, stretch.isDefined, sharedPacks.value.predicates, read, sharedConf.value.value, counter, skipped).rows(whole)
+        else new PackFile(file, packs, ordinals, stretch.isDefined, sharedPacks.value.predicates, read, sharedConf.value, counter, skipped).rows(whole)
     }
   }
 }
+
+/** A task makes it once: the context of a reader copies whatever is no JobConf, entry by entry, and each file has a reader. */
+final class SharedConf(sent: Broadcast[SerializableConfiguration]) extends Serializable { @transient lazy val value: JobConf = new JobConf(sent.value.value) }
 
 final case class NarrowedPacks(selection: PackSelection, predicates: Seq[KeyPredicate])
 
@@ -97,7 +100,7 @@ object ParquetSettings {
 
 /** One split of one file, of which the row groups with these ordinals are read. */
 final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[Int], stretched: Boolean, predicates: Seq[KeyPredicate],
-    read: ReadSettings, conf: Configuration, packsRead: SQLMetric, rowsSkipped: SQLMetric) {
+    read: ReadSettings, conf: JobConf, packsRead: SQLMetric, rowsSkipped: SQLMetric) {
   private val settings = read.parquet
   private val bytes = packs.bytes
   private val starts = ordinals.map(packs.starts(_))
@@ -182,7 +185,7 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
     predicates.filter(p => !p.isDate || datetime.mode == LegacyBehaviorPolicy.CORRECTED)
       .flatMap(_.in(footer.getFileMetaData.getSchema, settings.caseSensitive))
 
-  private def attempt(): TaskAttemptContextImpl = new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
+  private def attempt(conf: JobConf): TaskAttemptContextImpl = new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
 
   private def vectorized(input: HadoopInputFile, stream: SeekableInputStream, narrowed: ParquetMetadata): Iterator[InternalRow] = {
     val (datetime, int96) = rebase(narrowed)
@@ -190,7 +193,7 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
       BatchTest.of(predicates, read.requiredSchema, rowsSkipped))
     val rows = new RecordReaderIterator(reader)
     try {
-      reader.initialize(split, attempt(), Some(input), Some(stream), Some(narrowed))
+      reader.initialize(split, attempt(conf), Some(input), Some(stream), Some(narrowed))
       val filter = (pushed(narrowed, datetime) ++ runtime(narrowed, datetime)).reduceOption(FilterApi.and)
       val blocks: Option[Int] = filter.map { predicate =>
         val options = HadoopReadOptions.builder(conf, file.toPath).withRange(0, bytes).withRecordFilter(FilterCompat.get(predicate)).build()
@@ -206,7 +209,8 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
   /** parquet-java's row reader takes the offsets of the row groups to read; the filters stay at what Spark itself pushes. */
   private def rowBased(footer: ParquetMetadata): Iterator[InternalRow] = {
     val (datetime, int96) = rebase(footer)
-    val context = attempt()
+    // The filter of one file is left in it.
+    val context = attempt(new JobConf(conf))
     val filter = pushed(footer, datetime)
     filter.foreach(org.apache.parquet.hadoop.ParquetInputFormat.setFilterPredicate(context.getConfiguration, _))
     val support = new ParquetReadSupport(convertZone(footer), false, datetime, int96)

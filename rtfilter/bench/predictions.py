@@ -43,7 +43,7 @@ def filter_gains(by_query: Mapping[str, Mapping[str, Measurement]]) -> list[Filt
 
 def _of_query(query_id: str, gained_ms: float, filters: Sequence[Mapping[str, Any]]) -> list[FilterGain]:
     applied = [each for each in filters if took_part(each) and each.get("estimated_gain_ms") is not None]
-    removed = [_rows_removed(each) for each in applied]
+    removed = [rows_removed(each) for each in applied]
     total = sum(removed)
     shares = [rows / total if total else 1.0 / len(applied) for rows in removed]
     return [
@@ -57,7 +57,7 @@ def took_part(candidate: Mapping[str, Any]) -> bool:
     return candidate.get("decision") == "applied" and candidate.get("ran") is not False
 
 
-def _rows_removed(candidate: Mapping[str, Any]) -> int:
+def rows_removed(candidate: Mapping[str, Any]) -> int:
     in_packs = int(candidate.get("rows_total") or 0) - int(candidate.get("rows_kept") or 0)
     return in_packs + int(candidate.get("rows_dropped") or 0)
 

@@ -5,7 +5,7 @@
 
 The first adds OUT's queries, finished or not yet, or replaces them; the second prints what docs/benchmarks.md says of each series.
 Modes of one query ran in turns in one process, so that ratios hold; times of different lines may be of different hours. `build` is
-the commit that ran. cost=never counts as off where it did not run: their plans are the same.
+the last commit of the code that ran: keep before you change it. cost=never counts as off where it did not run: their plans are the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Line = dict[str, Any]
 
 def keep(series: Path, out: Path) -> int:
     """Returns how many queries were added or replaced."""
-    build = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True).stdout.strip()
+    code = ["git", "log", "-1", "--format=%h", "--", "rtfilter", "planner", "tpch", "tpcds", "pyproject.toml"]
+    build = subprocess.run(code, capture_output=True, text=True, check=True).stdout.strip()
     lines = {line["query"]: line for line in _lines(series)}
     new: dict[str, Line] = {}
     for query, mode, entry, filters in _measured(out):

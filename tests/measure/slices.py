@@ -5,7 +5,7 @@
 
 The first adds OUT's queries, finished or not yet, or replaces them; the second prints what docs/benchmarks.md says of each series.
 Modes of one query ran in turns in one process, so that ratios hold; times of different lines may be of different hours. `build` is
-the last commit of the code that ran: keep before you change it. cost=never counts as off where it did not run: their plans are the same.
+the last commit of the code that ran: keep before you change it. cost=never counts as off where it did not run, whose plans it has.
 """
 
 from __future__ import annotations

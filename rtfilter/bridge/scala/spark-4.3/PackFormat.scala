@@ -70,7 +70,7 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
   }
 }
 
-/** A task makes it once: the context of a reader copies whatever is no JobConf, entry by entry, and each file has a reader. */
+/** A task makes it once: the context of a reader copies whatever is no JobConf, entry by entry, and each file has a reader. Spark's vectorised one only reads it (checked on 4.3). */
 final class SharedConf(sent: Broadcast[SerializableConfiguration]) extends Serializable { @transient lazy val value: JobConf = new JobConf(sent.value.value) }
 
 final case class NarrowedPacks(selection: PackSelection, predicates: Seq[KeyPredicate])

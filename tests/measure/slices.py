@@ -73,6 +73,12 @@ def _by_mode(line: Line) -> dict[str, Measurement]:
     return found if RTFILTER_NEVER in found else {**found, RTFILTER_NEVER: replace(found[OFF], mode=RTFILTER_NEVER)}
 
 
+def pooled(every: list[Path]) -> str:
+    """Of all series together: filters by their gains, and the planner's own choice."""
+    by_query = {f"{series.stem} {line['query']}": _by_mode(line) for series in every for line in _lines(series)}
+    return "\n  ".join(["all of them:", agreement_text(filter_gains(by_query)), choice_text(choices(by_query))])
+
+
 def show(series: Path) -> str:
     lines = _lines(series)
     by_query = {line["query"]: _by_mode(line) for line in lines}
@@ -104,4 +110,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "keep":
         print(keep(Path(sys.argv[2]), Path(sys.argv[3])), "queries kept")
     else:
-        print("\n".join(show(Path(name)) for name in sys.argv[2:]))
+        every = [Path(name) for name in sys.argv[2:]]
+        print("\n".join([*(show(series) for series in every), pooled(every)]))

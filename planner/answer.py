@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from planner.cost import RowWork
 from planner.observed import Traits
 
+# What `Candidate.strategy` says of joins.
+BROADCAST_JOIN, SHUFFLED_HASH_JOIN, SORT_MERGE_JOIN = "broadcast", "shuffled_hash", "sort_merge"
+
 
 @dataclass(frozen=True, slots=True)
 class PlacedShift:

@@ -22,8 +22,10 @@ from dataclasses import dataclass, fields, replace
 KEYS_MISSING, MOST_MISSING = 0.05, 0.5
 # Of the rows without a partner, the share expected in packs that can be rejected, where nothing is known of the layout.
 LAYOUT_SHARE = 0.1
-# A stage that others wait for leaves this share of its time idle on some core: its last tasks do not end together.
+# A stage that others wait for leaves at most this share of its time idle on some core: its last tasks do not end together.
 IDLE_SHARE = 0.15
+# What Spark reads in one task unless it is told otherwise (spark.sql.files.maxPartitionBytes).
+TASK_BYTES = 128 << 20
 # A wait must be expected to bring in this many times what it costs by the sizes, which are guesses, and so many times what any wait
 # takes, which is no guess, but no more certain than the other times of a machine either.
 WAIT_MARGIN, GATE_MARGIN = 2.0, 1.5
@@ -104,7 +106,8 @@ class RowWork:
     and aggregated; `probes`, `row_probes`: how often it is looked up in other joins, by one whole number and by a row of keys;
     `own_probes`, `own_row_probes`: the same in the filter's join; `broadcasts`, `broadcast_bytes`: how often, and with how many
     bytes, it becomes part of a broadcast. `kept`: the share of rows with a partner that was expected at planning,
-    `wait_ms` what filling was expected to cost by waiting, by a job of its own and by asking.
+    `wait_ms` what filling was expected to cost by waiting, by a job of its own and by asking. `spared_ns`: core time that a row of
+    the scan, with a partner or without one, has no more before it since the scan waited. `join`: the filter's, by its number.
     """
 
     scan_bytes: float = 8.0
@@ -120,8 +123,10 @@ class RowWork:
     broadcast_bytes: float = 0.0
     kept: float | None = None
     wait_ms: float = 0.0
+    spared_ns: float = 0.0
+    join: int | None = None
 
-    def to_dict(self) -> dict[str, float | None]:
+    def to_dict(self) -> dict[str, float | int | None]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -265,9 +270,19 @@ def verdicts_ms(machine: Machine, packs: float) -> float:
     return packs * machine.constants.verdict_pack_ns / 1e6
 
 
-def idle_ms(machine: Machine, build_core_ns: float) -> float:
-    """What a scan's wait for a build side that takes `build_core_ns` of core time leaves idle: both would have run side by side."""
-    return IDLE_SHARE * machine.shared_ms(build_core_ns) + machine.constants.gate_ms
+def idle_share(machine: Machine, scanned_bytes: float | None) -> float:
+    """The share of its time that a stage leaves idle which scans `scanned_bytes` of files, None where that is not known.
+
+    Of n tasks on c cores, each of the other c - 1 cores is idle for half of the last task on average: of the time that all tasks
+    take, (c - 1) / 2n.
+    """
+    tasks = max((scanned_bytes or 0.0) / TASK_BYTES, 1.0)
+    return min(IDLE_SHARE, (max(machine.cores, 1) - 1) / (2.0 * tasks))
+
+
+def idle_ms(machine: Machine, idle_core_ns: float) -> float:
+    """What a scan loses that waits for a build side whose stages leave `idle_core_ns` idle: both would have run side by side."""
+    return machine.shared_ms(idle_core_ns) + machine.constants.gate_ms
 
 
 def least_gain_ms(cost_ms: float, gate_ms: float) -> float:

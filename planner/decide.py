@@ -93,7 +93,7 @@ class FilterDecision:
     """What is done with a filled filter. `push` is the form that the Parquet reader gets, `rows` whether rows are tested above it.
 
     A filter is applied when it rejects packs or tests rows. `reason` is about packs and the whole, `rows_reason` about the rows.
-    `estimated_gain_ms` is net: of what is saved, all that collecting, waiting and testing cost is taken off.
+    `estimated_gain_ms` is net: of what is saved, by a wait too, all that collecting, waiting and testing cost is taken off.
     """
 
     id: str
@@ -124,10 +124,18 @@ class FilterDecision:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """The shares of rows and of packs' rows that the filters decided before leave for the next one."""
+    """The shares of rows and of packs' rows that the filters decided before leave for the next one.
+
+    `in_full`: the joins of which rows are tested for all keys together; a test for one of them drops nothing of what that leaves.
+    """
 
     tested: float = 1.0
     scanned: float = 1.0
+    in_full: frozenset[int] = frozenset()
+
+    def holds_in_full(self, figures: FilterFigures) -> bool:
+        """Whether all rows that are left have a partner by all keys of the filter's join."""
+        return figures.ahead.join in self.in_full
 
 
 def decide_filters(filters: Sequence[FilterFigures], settings: DecideSettings) -> tuple[FilterDecision, ...]:
@@ -152,12 +160,14 @@ def _after(left: _Left, figures: FilterFigures, decision: FilterDecision) -> _Le
     if not decision.applied:
         return left
     kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
-    return _Left(left.tested * (share_passed(figures) if decision.rows else kept), left.scanned * kept)
+    join, tested = figures.ahead.join, 1.0 if left.holds_in_full(figures) else share_passed(figures)
+    in_full = {join} if decision.rows and figures.form == NO_FORM and join is not None else frozenset()
+    return _Left(left.tested * (tested if decision.rows else kept), left.scanned * kept, left.in_full | in_full)
 
 
 def _decide(figures: FilterFigures, left: _Left, settings: DecideSettings) -> FilterDecision:
     gains = _gains(figures, left, settings)
-    rows = _judge_rows(figures, gains, settings)
+    rows = _judge_rows(figures, gains, left, settings)
     tested = rows.reason == ROWS_TESTED
     outcome = _judge(figures, gains, rows, settings)
     applied = outcome.reason in (APPLIED, ROWS_ONLY)
@@ -174,7 +184,7 @@ def _decide(figures: FilterFigures, left: _Left, settings: DecideSettings) -> Fi
         packs_kept=figures.packs_total - figures.packs_rejected,
         rows_total=figures.rows_total,
         rows_kept=figures.rows_total - figures.rows_rejected,
-        estimated_gain_ms=used_ms - gains.fill_ms,
+        estimated_gain_ms=gains.wait_ms + used_ms - gains.fill_ms,
         push=_push_form(figures),
         dictionary=applied and worth_testing_dictionaries(figures),
         rows=applied and tested,
@@ -184,7 +194,8 @@ def _decide(figures: FilterFigures, left: _Left, settings: DecideSettings) -> Fi
 
 @dataclass(frozen=True, slots=True)
 class _Gains:
-    """Of one filter, in ms: what its packs and its row test save, what sending it costs, and what filling it has cost already.
+    """Of one filter, in ms: what its packs and its row test save, what sending it costs, what filling it has cost already, and what
+    the wait for it has saved, whatever becomes of it.
 
     `row_ns` is what testing one row saves, also where no number of rows is known, and `row_pays` whether that is enough.
     """
@@ -195,6 +206,7 @@ class _Gains:
     row_pays: bool
     ship_ms: float
     fill_ms: float
+    wait_ms: float
 
 
 def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Gains:
@@ -205,6 +217,7 @@ def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Ga
     kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
     guessed = bool(figures.keys) and not figures.value_span and work.kept is None
     share_in_kept = share if guessed else min(share / kept, 1.0) if kept else 1.0
+    share_in_kept = 1.0 if left.holds_in_full(figures) else share_in_kept
     passed = share_let_through(figures.kind, share_in_kept, settings.bloom_fpp)
     return _Gains(
         packs_ms=left.scanned * packs_gain_ms(machine, work, figures.rows_rejected, figures.packs_rejected, figures.files_rejected),
@@ -213,6 +226,7 @@ def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Ga
         row_pays=row_test_pays(machine, test.work, test.kind, passed),
         ship_ms=ship_ms(machine, figures.kind, figures.keys, figures.key_span),
         fill_ms=work.wait_ms + verdicts_ms(machine, figures.packs_total),
+        wait_ms=machine.shared_ms(figures.rows_total * work.spared_ns),
     )
 
 
@@ -250,12 +264,14 @@ def _why_no_pack(figures: FilterFigures) -> str:
     return f"It rejects none of {figures.packs_total} packs: {why}."
 
 
-def _judge_rows(figures: FilterFigures, gains: _Gains, settings: DecideSettings) -> Refusal:
+def _judge_rows(figures: FilterFigures, gains: _Gains, left: _Left, settings: DecideSettings) -> Refusal:
     """Whether rows are tested one by one above the scan."""
     if settings.cost == "always":
         return Refusal(ROWS_TESTED, "Rows are tested one by one, for rtfilter.cost is always.")
     if not figures.ahead.has_work_ahead and gains.rows_ms < LEAST_BEFORE_JOIN_MS:
         return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them, which takes as little.")
+    if left.holds_in_full(figures):
+        return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: they are for all keys of the join together.")
     if 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown:
         return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: in every pack that is kept all of them pass.")
     passed = share_let_through(figures.kind, share_passed(figures), settings.bloom_fpp)

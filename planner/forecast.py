@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from planner.ahead import work_of_rows
 from planner.cost import (
+    IDLE_SHARE,
     LAYOUT_SHARE,
     STAKE_MS,
     Machine,
@@ -14,6 +15,7 @@ from planner.cost import (
     RowWork,
     collect_ms,
     idle_ms,
+    idle_share,
     least_gain_ms,
     packs_gain_ms,
     row_test,
@@ -194,7 +196,7 @@ def _wait_ms(estimates: Estimates, settings: PlanSettings, proposal: Proposal, b
     keys_ms += settings.machine.constants.round_trip_ms
     if not _waits(estimates, proposal):
         return keys_ms
-    return keys_ms + idle_ms(settings.machine, _build_ns(estimates, settings.machine, proposal.source))
+    return keys_ms + idle_ms(settings.machine, _idle_ns(estimates, settings.machine, proposal.source))
 
 
 def _waits(estimates: Estimates, proposal: Proposal) -> bool:
@@ -203,8 +205,8 @@ def _waits(estimates: Estimates, proposal: Proposal) -> bool:
     return proposal.gate and not (isinstance(source, QueryStage) and source.materialized)
 
 
-def _build_ns(estimates: Estimates, machine: Machine, source: int) -> float:
-    """Core time that a build side takes still: its scans and its shuffles, as far as they have not run."""
+def _idle_ns(estimates: Estimates, machine: Machine, source: int) -> float:
+    """Core time that a build side leaves idle still: at the end of its scans and of its shuffles, as far as they have not run."""
     plan, constants = estimates.plan, machine.constants
     total_ns, at = 0.0, source
     while at < plan.ends[source]:
@@ -215,10 +217,11 @@ def _build_ns(estimates: Estimates, machine: Machine, source: int) -> float:
             continue
         if isinstance(node, Scan):
             width = sum(value_bytes(column.type) for column in node.columns)
-            total_ns += (rows_of_scan(node) or 0.0) * scan_row_ns(RowWork(scan_bytes=width), constants)
+            scan_ns = (rows_of_scan(node) or 0.0) * scan_row_ns(RowWork(scan_bytes=width), constants)
+            total_ns += idle_share(machine, node.bytes) * scan_ns
         elif isinstance(node, Exchange) and node.kind != BROADCAST_EXCHANGE:
             size = estimates.size_of(at)
             rows = 0.0 if size is None else size.rows
-            total_ns += rows * row_bytes(plan, node) * constants.shuffle_byte_ns
+            total_ns += IDLE_SHARE * rows * row_bytes(plan, node) * constants.shuffle_byte_ns
         at += 1
     return total_ns

@@ -7,8 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from planner.answer import Candidate, FilterPlan, PlacedShift, Placeholder
+from planner.answer import (
+    BROADCAST_JOIN,
+    SHUFFLED_HASH_JOIN,
+    SORT_MERGE_JOIN,
+    Candidate,
+    FilterPlan,
+    PlacedShift,
+    Placeholder,
+)
 from planner.chains import judge_proposals
+from planner.cost import RowWork
 from planner.estimates import Estimates
 from planner.forecast import Forecast, rows_that_hold
 from planner.hints import hint_warnings, settings_for
@@ -19,11 +28,12 @@ from planner.propose import Entry, Proposal, propose_filters, refuse_by_past, ta
 from planner.reasons import ADAPTIVE_OFF, BY_SIZE, COST_NEVER, PLANNED, Refusal
 from planner.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
 from planner.types import whole_number_bounds
+from planner.waits import after_waiting
 
 # By join and scan.
 Forecasts: TypeAlias = Mapping[tuple[int, int], Forecast]
 
-_STRATEGIES = {BROADCAST: "broadcast", SHUFFLED_HASH: "shuffled_hash", SORT_MERGE: "sort_merge"}
+_STRATEGIES = {BROADCAST: BROADCAST_JOIN, SHUFFLED_HASH: SHUFFLED_HASH_JOIN, SORT_MERGE: SORT_MERGE_JOIN}
 _JOIN_TYPES = {
     "Inner": "inner",
     "Cross": "cross",
@@ -193,14 +203,24 @@ def _answer(settings: PlanSettings, entries: Sequence[Entry], judged: _Judged) -
             expected = judged.forecasts[entry.join, entry.proposal.scan]
             # Filters of one join on one scan wait once, and share what is gained.
             share = together[entry.join, entry.scan]
-            shared = replace(expected, work=replace(expected.work, wait_ms=expected.work.wait_ms / share))
-            placeholder = _placeholder(estimates, settings, entry.proposal, entry.build, len(placeholders), shared)
+            work = _shared_work(plan, settings, entry, expected.work, share)
+            own = replace(expected, work=work)
+            placeholder = _placeholder(estimates, settings, entry.proposal, entry.build, len(placeholders), own)
             placeholders.append(placeholder)
             expected_ms = None if expected.net_ms is None else round(expected.net_ms / share, 3)
         candidates.append(_candidate(plan, entry, placeholder, expected_ms))
     hints = (hint for scan in _scans(plan) for hint in scan.hints)
     warnings = hint_warnings(hints, (scan.table for scan in _scans(plan)))
     return FilterPlan(tuple(placeholders), tuple(candidates), judged.settled, warnings)
+
+
+def _shared_work(plan: Plan, settings: PlanSettings, entry: Entry, work: RowWork, filters: int) -> RowWork:
+    """The work of a filter's rows with its part of one wait for `filters` filters, and of what an earlier one has spared."""
+    work = replace(work, wait_ms=work.wait_ms / filters, join=entry.join)
+    join = plan.nodes[entry.join]
+    assert isinstance(join, Join)
+    before = settings.waited(_key_id(join, entry)) if join.kind == BROADCAST else None
+    return work if before is None else after_waiting(work, before, settings.machine.constants, filters)
 
 
 def _placeholder(
@@ -248,8 +268,7 @@ def _candidate(plan: Plan, entry: Entry, placeholder: Placeholder | None, expect
     assert isinstance(join, Join)
     outcome = entry.refusal or _planned(plan, entry)
     return Candidate(
-        # Left before right, without strategy and build side: a re-plan may change them.
-        key_id="|".join(part for part in (join.join_type.lower(), entry.pair, entry.target) if part),
+        key_id=_key_id(join, entry),
         join=entry.join,
         pairs=entry.keys,
         scan=entry.scan,
@@ -264,6 +283,11 @@ def _candidate(plan: Plan, entry: Entry, placeholder: Placeholder | None, expect
         detail=outcome.detail,
         estimated_gain_ms=expected_ms,
     )
+
+
+def _key_id(join: Join, entry: Entry) -> str:
+    """Left before right, without strategy and build side: a re-plan may change them."""
+    return "|".join(part for part in (join.join_type.lower(), entry.pair, entry.target) if part)
 
 
 def _planned(plan: Plan, entry: Entry) -> Refusal:

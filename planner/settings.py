@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from planner.cost import Machine
 from planner.observed import Recall
+from planner.waits import Waited, nobody_waited
 
 # The bridge reads counts as Java ints.
 LARGEST_INT = 2**31 - 1
@@ -21,7 +22,7 @@ class PlanSettings:
     """`decision` starts every placeholder's id; the others are the options and Spark settings of their names.
 
     `machine` is what times are estimated with. `recall` says what a filter did in earlier queries, None where
-    nothing is remembered.
+    nothing is remembered. `waited`: what rows had before them, as long as their scan waited, in an earlier plan of the same query.
     """
 
     decision: str
@@ -37,6 +38,7 @@ class PlanSettings:
     field_id_read: bool = False
     machine: Machine = field(default_factory=Machine)
     recall: Recall | None = None
+    waited: Waited = nobody_waited
 
     @property
     def always(self) -> bool:

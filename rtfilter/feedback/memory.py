@@ -13,7 +13,8 @@ Value = TypeVar("Value")
 
 
 class Memory(Generic[Value]):
-    """Values by key: rows that conditions left (planner/seen_rows.py), shares that filters let through (planner/running.py).
+    """Values by key: rows that conditions left (planner/seen_rows.py), shares that filters let through (planner/running.py),
+    and the work of rows whose scan waits (planner/waits.py).
 
     Bounded, the longest unused go first. Thread-safe.
     """

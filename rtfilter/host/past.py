@@ -6,24 +6,32 @@ from dataclasses import asdict, replace
 from functools import cache, partial
 from typing import Any
 
-from planner.answer import Placeholder
-from planner.generate import plan_filters
-from planner.nodes import Plan
+from planner.answer import FilterPlan, Placeholder
 from planner.settings import PlanSettings
 from rtfilter.feedback.index_state import index_state
 from rtfilter.feedback.store import FeedbackStore
 
 
-def plan_with_past(plan: Plan, settings: PlanSettings, feedback: FeedbackStore, location: str) -> dict[str, Any]:
-    """The answer to a plan. `location` is rtfilter.store.location: the past does not hold once a table's indexes have changed."""
-    # One look at a table's indexes for one plan, and at those only of which something is remembered or will be.
-    state = cache(partial(index_state, location=location))
-    planned = plan_filters(plan, replace(settings, recall=feedback.recall(state)))
+class Past:
+    """What earlier queries say to one plan. `location` is rtfilter.store.location: the past does not hold once a table's indexes
+    have changed.
+    """
 
-    def named(placeholder: Placeholder) -> dict[str, object]:
+    def __init__(self, feedback: FeedbackStore, location: str) -> None:
+        self._feedback = feedback
+        # One look at a table's indexes for one plan, and at those only of which something is remembered or will be.
+        self._state = cache(partial(index_state, location=location))
+
+    def recalled(self, settings: PlanSettings) -> PlanSettings:
+        """Settings with which the planner sees the past."""
+        return replace(settings, recall=self._feedback.recall(self._state))
+
+    def named(self, planned: FilterPlan) -> dict[str, Any]:
+        """The answer, with placeholders that later queries find."""
+        return {**planned.to_dict(), "placeholders": [self._named(placeholder) for placeholder in planned.placeholders]}
+
+    def _named(self, placeholder: Placeholder) -> dict[str, object]:
         traits = placeholder.traits
         if traits.literals is None:
             return placeholder.to_dict()
-        return {**placeholder.to_dict(), "feedback": {**asdict(traits), "indexes": state(traits.root) or ""}}
-
-    return {**planned.to_dict(), "placeholders": [named(placeholder) for placeholder in planned.placeholders]}
+        return {**placeholder.to_dict(), "feedback": {**asdict(traits), "indexes": self._state(traits.root) or ""}}

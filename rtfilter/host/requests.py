@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
+from planner.cost import RowWork
 from planner.decide import DecideSettings
 from planner.generate import plan_filters
 from planner.index_remarks import with_index_remarks
@@ -14,6 +16,7 @@ from planner.seen_rows import rows_left, with_rows_left
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from planner.static import plan_statics, with_statics
+from planner.waits import waits_of
 from rtfilter.errors import ProtocolError
 from rtfilter.feedback.memory import Memory
 from rtfilter.feedback.store import FeedbackStore
@@ -23,7 +26,7 @@ from rtfilter.host.fills import Message, answer_fill, parse_scan, shares_passed
 from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.host.input_pipe import widened_input_pipe_bytes
 from rtfilter.host.machines import machine_of
-from rtfilter.host.past import plan_with_past
+from rtfilter.host.past import Past
 from rtfilter.host.statics import indexes_of_scans, indexes_of_targets
 from rtfilter.host.table_facts import with_table_facts
 from rtfilter.host.tasks import answer_tasks
@@ -62,6 +65,7 @@ class Requests:
         self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
         self._seen_rows: Memory[int] = Memory()
         self._shares: Memory[float] = Memory()
+        self._waits: Memory[RowWork] = Memory()
         self._accounts = Accounts(self.feedback)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
@@ -116,6 +120,7 @@ class Requests:
             adaptive=bool(spark.get("adaptive", True)) and not frame.json.get("static_only", False),
             field_id_read=bool(spark.get("field_id_read", False)),
             machine=machine_of(spark),
+            waited=self._waits.get,
         )
         plan = with_table_facts(parse_snapshot(frame.json["nodes"]), self.packs.seen)
         plan = with_filters_at_work(plan, self._shares.get)
@@ -124,10 +129,10 @@ class Requests:
             plan = with_rows_left(plan, self._seen_rows.get)
         indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options.store_location)
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
-        if options.feedback_enabled:
-            answer = plan_with_past(plan, settings, self._accounts.feedback_of(options), options.store_location)
-        else:
-            answer = plan_filters(plan, settings).to_dict()
+        past = Past(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
+        planned = plan_filters(plan, settings if past is None else past.recalled(settings))
+        self._waits.tell(waits_of(planned))
+        answer: dict[str, Any] = planned.to_dict() if past is None else past.named(planned)
         if options.packs_enabled:
             scans = (placeholder["scan"] for placeholder in answer["placeholders"])
             targets = indexes_of_targets(self.packs, plan, scans, bool(spark.get("case_sensitive")), options.store_location)

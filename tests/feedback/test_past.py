@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from planner.generate import plan_filters
 from planner.settings import PlanSettings
 from rtfilter.feedback.lessons import lessons_of
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.host import past
-from rtfilter.host.past import plan_with_past
+from rtfilter.host.past import Past
 from tests.planner.plans import Raw, attr, broadcast, column, computed, join, plan_of, scan, where
 from tests.report.records import decision, fill, outcome, record
 
@@ -32,7 +33,8 @@ def query(asks: str | None) -> Raw:
 
 def run(store: FeedbackStore, asks: str | None) -> dict[str, Any]:
     """The answer to a query whose filter, if it has one, is filled in vain; that is learned."""
-    answer = plan_with_past(plan_of(query(asks)), PlanSettings("d1"), store, "")
+    past = Past(store, "")
+    answer = past.named(plan_filters(plan_of(query(asks)), past.recalled(PlanSettings("d1"))))
     filled = [fill(outcome(each["id"], **IN_VAIN)) for each in answer["placeholders"]]
     store.learn(lessons_of(record([decision("d1", *answer["candidates"], placeholders=answer["placeholders"])], filled)))
     return answer

@@ -7,7 +7,7 @@ import pytest
 from rtfilter.feedback.memory import Memory
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
-from tests.planner.plans import DIM, FACT, Raw, attr, column, exchange, merged, nodes_of, scan, stage
+from tests.planner.plans import DIM, FACT, Raw, attr, broadcast, column, exchange, join, merged, nodes_of, scan, stage, where
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,35 @@ def test_rows_that_a_finished_stage_told_count_in_the_next_plan(
 
     def reasons(*roots: Raw) -> list[str]:
         answers = [
-            requests.answer(Frame({"op": "plan", "decision": "d", "conf": conf, "nodes": nodes_of(root)}))[0] for root in roots
+            requests.answer(Frame({"op": "plan", "decision": "d", "conf": conf, "spark": {"cores": 2}, "nodes": nodes_of(root)}))[0]
+            for root in roots
         ]
         return [candidate["reason"] for candidate in answers[-1]["candidates"]]
 
     query = merged(large, small, [attr(1)], [attr(11)])
     assert reasons(query) == ["WAIT_DOES_NOT_PAY"]
     assert reasons(*finished, query) == ["PLANNED" if feedback else "WAIT_DOES_NOT_PAY"]
+
+
+@pytest.mark.parametrize("feedback", [True, False])
+def test_a_broadcast_join_for_which_a_scan_has_waited_is_told_what_that_spared(
+    feedback: bool, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path_factory.mktemp("cache")))
+    requests = Requests()
+    conf = {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": str(feedback).lower()}
+    large = scan("large", column(1, "k"), column(2, "v"), bytes=10**9)
+    small = where(scan("small", column(11, "k"), column(12, "v"), bytes=10**8), conjuncts=["not_null", "eq"])
+    turned = join(large, broadcast(stage(exchange(small), rows=100, bytes=5_000)), [attr(1)], [attr(11)])
+
+    def spared_ns(root: Raw) -> float:
+        answer, _ = requests.answer(Frame({"op": "plan", "decision": "d", "conf": conf, "nodes": nodes_of(root)}))
+        (placeholder,) = answer["placeholders"]
+        return float(placeholder["ahead"]["spared_ns"])
+
+    assert spared_ns(turned) == 0.0
+    assert spared_ns(merged(large, small, [attr(1)], [attr(11)])) == 0.0
+    assert spared_ns(turned) > 0.0
 
 
 def test_of_seen_rows_the_longest_unused_are_forgotten() -> None:

@@ -14,6 +14,7 @@ from planner.cost import (
     IDLE_SHARE,
     KEYS_MISSING,
     MOST_MISSING,
+    TASK_BYTES,
     WAIT_MARGIN,
     Constants,
     Machine,
@@ -23,6 +24,7 @@ from planner.cost import (
     alone_row_ns,
     collect_ms,
     idle_ms,
+    idle_share,
     least_gain_ms,
     missing_share,
     own_row_ns,
@@ -192,8 +194,19 @@ class TestCosts:
         assert WAIT_MARGIN > GATE_MARGIN > 1.0
 
     def test_a_wait_idles_a_share_of_the_build_sides_time_and_starts_a_stage_later(self) -> None:
-        assert idle_ms(TWO_CORES, 1e9) == pytest.approx(IDLE_SHARE * 500 + PLAIN.gate_ms)
+        assert idle_ms(TWO_CORES, 1e9) == pytest.approx(500 + PLAIN.gate_ms)
         assert idle_ms(TWO_CORES, 0.0) == PLAIN.gate_ms
+
+    def test_the_more_tasks_a_stage_has_the_smaller_is_the_share_that_its_last_ones_leave_idle(self) -> None:
+        assert idle_share(TWO_CORES, 20 * TASK_BYTES) == pytest.approx(1 / 40)
+        assert idle_share(Machine(PLAIN, 16), 200 * TASK_BYTES) == pytest.approx(15 / 400)
+
+    @pytest.mark.parametrize("scanned_bytes", [None, 0, 1_000_000, 3 * TASK_BYTES])
+    def test_of_few_tasks_or_unknown_ones_the_share_is_the_most(self, scanned_bytes: int | None) -> None:
+        assert idle_share(TWO_CORES, scanned_bytes) == IDLE_SHARE
+
+    def test_a_single_core_is_never_idle(self) -> None:
+        assert idle_share(Machine(PLAIN, 1), None) == 0.0
 
     def test_a_range_weighs_nothing_and_a_bloom_filter_less_than_a_set(self) -> None:
         dense, apart = ship_ms(TWO_CORES, "set", 5e6, span=2**26), ship_ms(TWO_CORES, "set", 5e6, span=2**40)

@@ -233,6 +233,23 @@ class TestPush:
     def test_what_the_host_knows_as_ranges_is_pushed_as_a_range(self, kind: str) -> None:
         assert decide(replace(FIGURES, kind=kind, form="ranges")).push == "range"
 
+    def test_a_key_beside_all_keys_of_its_join_tests_no_rows(self) -> None:
+        ahead = replace(SHUFFLED, join=3, kept=0.2)
+        several = replace(FIGURES, form="none", ahead=ahead, packs_rejected=0, rows_rejected=0, value_span=None)
+        single = replace(several, id="d1.1", form="set", ahead=replace(ahead, kept=0.3))
+        _, beside = decide_filters([several, single], DecideSettings())
+        assert (beside.applied, beside.rows, beside.rows_reason) == (False, False, "PASSES_MOST_ROWS")
+        _, other = decide_filters([several, replace(single, ahead=replace(single.ahead, join=4))], DecideSettings())
+        assert other.rows
+        # Without all its keys tested, one of them is.
+        assert decide(single).rows
+
+    def test_a_wait_that_has_spared_a_shuffle_is_part_of_the_gain(self) -> None:
+        spared = replace(FIGURES, ahead=replace(FIGURES.ahead, spared_ns=100.0))
+        more_ms = decide(spared).estimated_gain_ms - decide(FIGURES).estimated_gain_ms
+        assert more_ms == pytest.approx(100.0 * FIGURES.rows_total / 1e6 / 2)
+        assert replace(decide(spared), estimated_gain_ms=0.0) == replace(decide(FIGURES), estimated_gain_ms=0.0)
+
     @pytest.mark.parametrize("kind", ["set", "bloom"])
     def test_a_composite_filter_is_not_pushed_and_tests_rows_alone(self, kind: str) -> None:
         several = replace(FIGURES, kind=kind, form="none", ahead=SHUFFLED, packs_rejected=0, rows_rejected=0, value_span=None)

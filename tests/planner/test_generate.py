@@ -76,6 +76,8 @@ class TestPlaceholders:
                 "kept": 0.95,
                 # 199,880 rows of a million bytes in two columns.
                 "wait_ms": pytest.approx(8.4964),
+                "spared_ns": 0.0,
+                "join": 0,
             },
             "keep_nulls": False,
         }

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from planner.cost import Machine
 from planner.estimates import Estimates
 from planner.nodes import Plan, Scan
 from planner.seen_rows import rows_left, with_rows_left
@@ -132,8 +133,9 @@ def test_a_wait_that_pays_only_by_what_was_seen_is_placed(monkeypatch: pytest.Mo
     large = changed(table(1, rows=60_000_000, bytes=10**9), conjuncts=["eq", "eq"])
     small = table(11, rows=15_000_000, bytes=10**8)
     root = merged(large, small, [attr(1)], [attr(11)])
-    assert only_candidate(root).reason == "WAIT_DOES_NOT_PAY"
+    two_cores = Machine(cores=2)
+    assert only_candidate(root, machine=two_cores).reason == "WAIT_DOES_NOT_PAY"
     told = seen(*(stage(exchange(side), rows=rows, bytes=10**7) for side, rows in ((large, 15_000_000), (small, 500_000))))
     plain = plan_of
     monkeypatch.setattr("tests.planner.plans.plan_of", lambda raw: with_rows_left(plain(raw), told.get))
-    assert placed(root) == ["t.k <- t.k"]
+    assert placed(root, machine=two_cores) == ["t.k <- t.k"]

@@ -45,8 +45,9 @@ class Lesson:
 def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
     """A lesson for each filter of an execution that got as far as its fill. Copies of a filter are one, won if any of them won.
 
-    A loss that may be due to what another filter of the same scan had left over teaches nothing. Nor does that of a filter whose
-    scan waited for a shuffle which turned out so small that Spark broadcast it: what the wait saved is the other side's shuffle.
+    A loss that may be due to what another filter of the same scan had left over teaches nothing. Nor does a filter whose scan
+    waited for a shuffle which turned out so small that Spark broadcast it, unless its rows were tested: what the wait saved is the
+    other side's shuffle, and what its packs let through is more than what would have been shuffled.
     """
     placed = {
         str(placeholder["id"]): (placeholder, (decision.get("decision"), placeholder.get("scan")))
@@ -61,7 +62,7 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
     for entry, lost in outcomes:
         if lost is None or entry.id not in named or (lost and depends_on_others(entry) and placed[entry.id][1] in reduced):
             continue
-        if lost and entry.id in waited:
+        if entry.id in waited and (lost or not entry.rows_tested):
             continue
         label = f"{entry.build} -> {entry.probe}"
         lesson = Lesson(**named[entry.id], label=label, lost=lost, kept=share_kept(entry), packs=share_in_packs(entry))

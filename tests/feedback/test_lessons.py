@@ -125,11 +125,28 @@ def test_copies_of_a_filter_have_won_if_one_of_them_has() -> None:
     assert not lesson.lost
 
 
-def test_a_wait_that_made_a_shuffle_a_broadcast_teaches_nothing() -> None:
+ONE_PACK = {"packs_total": 8, "packs_kept": 7, "rows_total": 1000, "rows_kept": 875}
+
+
+IN_VAIN = {"decision": "skipped", "reason": "REJECTS_NO_PACK", **NO_PACK}
+
+
+@pytest.mark.parametrize("outcome_of", [IN_VAIN, {"rows": False, **ONE_PACK}])
+def test_a_wait_that_made_a_shuffle_a_broadcast_teaches_nothing(outcome_of: dict[str, Any]) -> None:
+    found = fill(outcome("d2.0", **outcome_of))
+    assert lessons_of(record(turned(), [found])) == ()
+    (lesson,) = lessons_of(record(turned()[1:], [found]))
+    assert lesson.lost is (outcome_of is IN_VAIN)
+
+
+def test_after_a_wait_tested_rows_tell_what_is_let_through() -> None:
+    found = fill(outcome("d2.0", rows=True, **ONE_PACK))
+    (lesson,) = lessons_of(record(turned(), [found], row_filters=[counts("d2.0", 875, 700)]))
+    assert lesson.kept == pytest.approx(0.875 * 0.2)
+
+
+def turned() -> list[dict[str, Any]]:
+    """The decisions of a query whose scan waits in its first plan, and in its second has a broadcast instead."""
     feedback = {"feedback": FEEDBACK}
     gated = decision("d1", candidate("c1", "d1.0", gate=True), placeholders=[{"id": "d1.0", "scan": 9, **feedback}])
-    at_once = decision("d2", candidate("c1", "d2.0"), placeholders=[{"id": "d2.0", "scan": 9, **feedback}])
-    in_vain = fill(outcome("d2.0", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK))
-    assert lessons_of(record([gated, at_once], [in_vain])) == ()
-    (lesson,) = lessons_of(record([at_once], [in_vain]))
-    assert lesson.lost
+    return [gated, decision("d2", candidate("c1", "d2.0"), placeholders=[{"id": "d2.0", "scan": 9, **feedback}])]

@@ -126,8 +126,6 @@ def test_copies_of_a_filter_have_won_if_one_of_them_has() -> None:
 
 
 ONE_PACK = {"packs_total": 8, "packs_kept": 7, "rows_total": 1000, "rows_kept": 875}
-
-
 IN_VAIN = {"decision": "skipped", "reason": "REJECTS_NO_PACK", **NO_PACK}
 
 

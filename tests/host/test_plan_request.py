@@ -5,9 +5,25 @@ from __future__ import annotations
 import pytest
 
 from rtfilter.feedback.memory import Memory
+from rtfilter.host.fills import Message
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
 from tests.planner.plans import DIM, FACT, Raw, attr, broadcast, column, exchange, join, merged, nodes_of, scan, stage, where
+
+
+@pytest.fixture
+def requests(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Requests:
+    """A host that remembers nothing of other tests."""
+    monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path_factory.mktemp("cache")))
+    return Requests()
+
+
+def plan_request(requests: Requests, root: Raw, spark: Raw, **conf: object) -> Message:
+    """The answer to a plan, the layer on; `conf`: `cost` or `feedback`."""
+    names = {"enabled": "enabled", "feedback": "feedback.enabled", "cost": "cost"}
+    entries = {f"rtfilter.{names[name]}": str(value).lower() for name, value in {"enabled": True, **conf}.items()}
+    frame = Frame({"op": "plan", "decision": "d1", "conf": entries, "spark": spark, "nodes": nodes_of(root)})
+    return requests.answer(frame)[0]
 
 
 @pytest.mark.parametrize(
@@ -15,23 +31,14 @@ from tests.planner.plans import DIM, FACT, Raw, attr, broadcast, column, exchang
     [({}, "always", "PLANNED"), ({"reuse": False}, "always", "PLANNED"), ({"reuse": False}, "auto", "GATE_OFF")],
 )
 def test_without_reuse_a_build_side_that_would_run_twice_is_not_waited_for(
-    spark: dict[str, object], cost: str, reason: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    requests: Requests, spark: Raw, cost: str, reason: str
 ) -> None:
-    monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path_factory.mktemp("cache")))
-    conf = {"rtfilter.enabled": "true", "rtfilter.cost": cost}
-    nodes = nodes_of(merged(FACT, DIM, [attr(1)], [attr(11)]))
-    answer, _ = Requests().answer(Frame({"op": "plan", "decision": "d1", "conf": conf, "spark": spark, "nodes": nodes}))
+    answer = plan_request(requests, merged(FACT, DIM, [attr(1)], [attr(11)]), spark, cost=cost)
     assert reason in {candidate["reason"] for candidate in answer["candidates"]}
 
 
 @pytest.mark.parametrize("feedback", [True, False])
-def test_rows_that_a_finished_stage_told_count_in_the_next_plan(
-    feedback: bool, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path_factory.mktemp("cache")))
-    requests = Requests()
-    conf = {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": str(feedback).lower()}
-
+def test_rows_that_a_finished_stage_told_count_in_the_next_plan(requests: Requests, feedback: bool) -> None:
     def side(id: int, name: str, rows: int) -> Raw:
         asked = {"filters": ["eq", "eq"], "literals": name, "roots": [f"file:/{name}"]}
         return scan(name, column(id, "k"), column(id + 1, "v"), rows=rows, bytes=40 * rows, **asked)
@@ -40,10 +47,7 @@ def test_rows_that_a_finished_stage_told_count_in_the_next_plan(
     finished = [stage(exchange(large), 15_000_000, 10**8), stage(exchange(small), 500_000, 10**7)]
 
     def reasons(*roots: Raw) -> list[str]:
-        answers = [
-            requests.answer(Frame({"op": "plan", "decision": "d", "conf": conf, "spark": {"cores": 2}, "nodes": nodes_of(root)}))[0]
-            for root in roots
-        ]
+        answers = [plan_request(requests, root, {"cores": 2}, feedback=feedback) for root in roots]
         return [candidate["reason"] for candidate in answers[-1]["candidates"]]
 
     query = merged(large, small, [attr(1)], [attr(11)])
@@ -52,19 +56,13 @@ def test_rows_that_a_finished_stage_told_count_in_the_next_plan(
 
 
 @pytest.mark.parametrize("feedback", [True, False])
-def test_a_broadcast_join_for_which_a_scan_has_waited_is_told_what_that_spared(
-    feedback: bool, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path_factory.mktemp("cache")))
-    requests = Requests()
-    conf = {"rtfilter.enabled": "true", "rtfilter.feedback.enabled": str(feedback).lower()}
+def test_a_broadcast_join_for_which_a_scan_has_waited_is_told_what_that_spared(requests: Requests, feedback: bool) -> None:
     large = scan("large", column(1, "k"), column(2, "v"), bytes=10**9)
     small = where(scan("small", column(11, "k"), column(12, "v"), bytes=10**8), conjuncts=["not_null", "eq"])
     turned = join(large, broadcast(stage(exchange(small), rows=100, bytes=5_000)), [attr(1)], [attr(11)])
 
     def spared_ns(root: Raw) -> float:
-        answer, _ = requests.answer(Frame({"op": "plan", "decision": "d", "conf": conf, "nodes": nodes_of(root)}))
-        (placeholder,) = answer["placeholders"]
+        (placeholder,) = plan_request(requests, root, {}, feedback=feedback)["placeholders"]
         return float(placeholder["ahead"]["spared_ns"])
 
     assert spared_ns(turned) == 0.0

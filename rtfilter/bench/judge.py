@@ -78,9 +78,15 @@ def _typed(text: str, like: object) -> object:
         if isinstance(like, float):
             return float(text)
         if isinstance(like, (int, Decimal)):
-            return Decimal(text)
+            value = Decimal(text)
+            # An average: the answers have it as a float, Spark as a decimal of fewer places.
+            return float(value) if isinstance(like, Decimal) and _places(value) > _places(like) else value
         if isinstance(like, date):
             return date.fromisoformat(text)
     except (ValueError, InvalidOperation):
         return text
     return text
+
+
+def _places(number: Decimal) -> int:
+    return -int(number.as_tuple().exponent) if number.is_finite() else 0

@@ -103,6 +103,13 @@ def test_an_answer_is_read_in_the_types_of_the_rows() -> None:
     assert answer_difference([rows[0], ("B", None, 1.1, date(1998, 9, 3), 4)], answer) is not None
 
 
+def test_an_answer_with_more_places_than_the_decimal_beside_it_is_right_within_half_a_unit() -> None:
+    answer = "average|total\n25.522005853257337|56586554400.73\n"
+    assert answer_difference([(Decimal("25.522006"), Decimal("56586554400.73"))], answer) is None
+    assert answer_difference([(Decimal("25.522007"), Decimal("56586554400.73"))], answer) is not None
+    assert answer_difference([(Decimal("25.522006"), Decimal("56586554400.74"))], answer) is not None
+
+
 def test_a_missing_value_and_no_row_are_two_answers() -> None:
     assert answer_difference([(None,)], "average\n\n") is None
     assert answer_difference([], "average\n") is None

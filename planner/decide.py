@@ -197,11 +197,13 @@ class _Gains:
     """Of one filter, in ms: what its packs and its row test save, what sending it costs, what filling it has cost already, and what
     the wait for it has saved, whatever becomes of it.
 
-    `row_ns` is what testing one row saves, also where no number of rows is known, and `row_pays` whether that is enough.
+    `rows_alone_ms` is what its row test would save if no other filter of the scan dropped any. `row_ns` is what testing one row
+    saves, also where no number of rows is known, and `row_pays` whether that is enough.
     """
 
     packs_ms: float
     rows_ms: float
+    rows_alone_ms: float
     row_ns: float
     row_pays: bool
     ship_ms: float
@@ -212,7 +214,7 @@ class _Gains:
 def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Gains:
     machine, work, share = settings.machine, figures.ahead, share_passed(figures)
     test = _row_test(figures)
-    rows_in_kept_packs = (figures.rows_total - figures.rows_rejected) * left.tested
+    rows_in_kept_packs = figures.rows_total - figures.rows_rejected
     # Of the rows in kept packs more have a partner than of all; by how much, a share that nobody knows can't tell.
     kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
     guessed = bool(figures.keys) and not figures.value_span and work.kept is None
@@ -221,7 +223,8 @@ def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Ga
     passed = share_let_through(figures.kind, share_in_kept, settings.bloom_fpp)
     return _Gains(
         packs_ms=left.scanned * packs_gain_ms(machine, work, figures.rows_rejected, figures.packs_rejected, figures.files_rejected),
-        rows_ms=rows_gain_ms(machine, test.work, test.kind, passed, rows_in_kept_packs),
+        rows_ms=rows_gain_ms(machine, test.work, test.kind, passed, rows_in_kept_packs * left.tested),
+        rows_alone_ms=rows_gain_ms(machine, test.work, test.kind, passed, rows_in_kept_packs),
         row_ns=row_test_gain_ns(machine, test.work, test.kind, passed),
         row_pays=row_test_pays(machine, test.work, test.kind, passed),
         ship_ms=ship_ms(machine, figures.kind, figures.keys, figures.key_span),
@@ -239,6 +242,8 @@ def _judge(figures: FilterFigures, gains: _Gains, rows: Refusal, settings: Decid
         return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is applied.")
     tested = rows.reason == ROWS_TESTED
     if figures.packs_rejected == 0 and not tested:
+        if rows.reason == GAIN_TOO_SMALL:
+            return Refusal(GAIN_TOO_SMALL, f"{_why_no_pack(figures)} {rows.detail}")
         reason = FOOTERS_NOT_KNOWN if figures.packs_total == 0 and figures.files_unknown > 0 else REJECTS_NO_PACK
         return Refusal(reason, _why_no_pack(figures) if reason == FOOTERS_NOT_KNOWN else f"{_why_no_pack(figures)} {rows.detail}")
     saved_ms = gains.packs_ms + (max(gains.rows_ms, 0.0) if tested else 0.0)
@@ -268,6 +273,9 @@ def _judge_rows(figures: FilterFigures, gains: _Gains, left: _Left, settings: De
     """Whether rows are tested one by one above the scan."""
     if settings.cost == "always":
         return Refusal(ROWS_TESTED, "Rows are tested one by one, for rtfilter.cost is always.")
+    if not figures.ahead.has_work_ahead and gains.rows_ms < LEAST_BEFORE_JOIN_MS <= gains.rows_alone_ms:
+        too_few = "Rows are not tested one by one: of those that other filters of the scan leave too few are dropped."
+        return Refusal(GAIN_TOO_SMALL, too_few)
     if not figures.ahead.has_work_ahead and gains.rows_ms < LEAST_BEFORE_JOIN_MS:
         return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them, which takes as little.")
     if left.holds_in_full(figures):

@@ -116,8 +116,13 @@ def was_too_dear(entry: FilterReport) -> bool:
 
 
 def depends_on_others(entry: FilterReport) -> bool:
-    """Whether a loss is one beside the scan's other filters only: had they, with other literals, left more, it might have won."""
-    return entry.reason == "GAIN_TOO_SMALL" or bool(entry.rows_seen) or was_too_dear(entry)
+    """Whether a loss is one beside the scan's other filters only: had they, with other literals, left more, it might have won.
+
+    One that was skipped as it rejects no pack and its row test saves nothing is useless beside any others.
+    """
+    if entry.decision == SKIPPED:
+        return entry.reason == "GAIN_TOO_SMALL"
+    return bool(entry.rows_seen) or was_too_dear(entry)
 
 
 def share_kept(entry: FilterReport) -> float | None:

@@ -114,7 +114,8 @@ def test_a_loss_that_another_filter_of_the_scan_may_have_caused_teaches_nothing(
 
 
 def test_a_filter_that_rejects_no_pack_has_lost_whatever_others_did() -> None:
-    useless = outcome("d1.1", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK)
+    """Its gain is below zero then, as what filling it cost is all there is."""
+    useless = outcome("d1.1", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK, **TOO_DEAR)
     learned = lessons_of(executed(outcome("d1.0"), useless, scans=(9, 9)))
     assert {lesson.key: lesson.lost for lesson in learned} == {"d1.0": False, "d1.1": True}
 

@@ -142,6 +142,16 @@ class TestRows:
             decision = decide(replace(far, rows_total=rows))
             assert (decision.rows, decision.rows_reason == "NOTHING_AHEAD") == (tested, not tested)
 
+    def test_too_few_beside_another_filter_is_another_reason_than_nothing_ahead(self) -> None:
+        """What is learned of a filter depends on it: with other literals the other filter may leave more."""
+        far = replace(FIGURES, ahead=RowWork(own_probes=1.0), packs_rejected=0, rows_rejected=0)
+        few = replace(far, id="d1.1", keys=150)
+        first, beside = decide_filters([few, replace(far, rows_total=2_000_000)], DecideSettings())
+        assert first.rows and not beside.applied
+        assert (beside.reason, beside.rows_reason) == ("GAIN_TOO_SMALL", "GAIN_TOO_SMALL")
+        alone = decide(replace(far, rows_total=2_000_000))
+        assert alone.rows
+
     def test_they_are_before_a_join_of_texts(self) -> None:
         texts = replace(FIGURES, ahead=RowWork(own_row_probes=1.0), packs_rejected=0, rows_rejected=0, key_min=None, key_max=None)
         decision = decide(replace(texts, keys=51_000))

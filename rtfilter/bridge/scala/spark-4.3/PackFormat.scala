@@ -17,7 +17,6 @@ import org.apache.parquet.hadoop.metadata.ParquetMetadata
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.SeekableInputStream
 import org.apache.spark.TaskContext
-import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
@@ -53,27 +52,26 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     : PartitionedFile => Iterator[InternalRow] = {
     // Spark's own reader also leaves in hadoopConf all that the readers look for there.
     val whole = super.buildReaderWithPartitionValues(session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
-    val settings = ParquetSettings(session.sessionState.conf, options, partitionSchema, requiredSchema)
-    val sharedConf = new SharedConf(session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf)))
-    val sharedPacks = Carried(session.sparkContext, NarrowedPacks(selection, predicates))
-    val (read, counter, skipped) = (ReadSettings(partitionSchema, requiredSchema, filters, settings), packsRead, rowsSkipped)
+    val shared = Carried(session.sparkContext, new NarrowedPacks(selection, predicates, new SerializableConfiguration(hadoopConf)))
+    val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(session.sessionState.conf, options, partitionSchema, requiredSchema))
+    val (counter, skipped) = (packsRead, rowsSkipped)
     // A file of which nothing is kept is not listed: where it is read all the same it was found to be another one.
-    file => sharedPacks.value.selection.files.get(file.toPath.toString).filter(p => p.modifiedMs == file.modificationTime && p.keptCount > 0) match {
+    file => shared.value.selection.files.get(file.toPath.toString).filter(p => p.modifiedMs == file.modificationTime && p.keptCount > 0) match {
       case None => whole(file)
       case Some(packs) =>
-        val stretch = sharedPacks.value.selection.stretch
+        val stretch = shared.value.selection.stretch
         val ordinals = packs.keptIn(file.start, file.start + file.length, stretch)
         // Of a stretched file the first split has a pack, and finds out whether the file is another one by now; of others each has to look itself.
         if (ordinals.isEmpty && stretch.isDefined) Iterator.empty
-        else new PackFile(file, packs, ordinals, stretch.isDefined, sharedPacks.value.predicates, read, sharedConf.value, counter, skipped).rows(whole)
+        else new PackFile(file, packs, ordinals, stretch.isDefined, shared.value, read, counter, skipped).rows(whole)
     }
   }
 }
 
-/** A task makes it once: the context of a reader copies whatever is no JobConf, entry by entry, and each file has a reader. Spark's vectorised one only reads it (checked on 4.3). */
-final class SharedConf(sent: Broadcast[SerializableConfiguration]) extends Serializable { @transient lazy val value: JobConf = new JobConf(sent.value.value) }
-
-final case class NarrowedPacks(selection: PackSelection, predicates: Seq[KeyPredicate])
+/** What all tasks share. Each file's reader copies a configuration that is no JobConf, entry by entry; Spark's vectorised one only reads it (checked on 4.3). */
+final class NarrowedPacks(val selection: PackSelection, val predicates: Seq[KeyPredicate], sent: SerializableConfiguration) extends Serializable {
+  @transient lazy val conf: JobConf = new JobConf(sent.value)
+}
 
 final case class ReadSettings(partitionSchema: StructType, requiredSchema: StructType, filters: Seq[Filter], parquet: ParquetSettings)
 
@@ -99,8 +97,9 @@ object ParquetSettings {
 }
 
 /** One split of one file, of which the row groups with these ordinals are read. */
-final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[Int], stretched: Boolean, predicates: Seq[KeyPredicate],
-    read: ReadSettings, conf: JobConf, packsRead: SQLMetric, rowsSkipped: SQLMetric) {
+final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[Int], stretched: Boolean, shared: NarrowedPacks, read: ReadSettings,
+    packsRead: SQLMetric, rowsSkipped: SQLMetric) {
+  import shared.{conf, predicates}
   private val settings = read.parquet
   private val bytes = packs.bytes
   private val starts = ordinals.map(packs.starts(_))

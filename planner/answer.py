@@ -103,13 +103,13 @@ class Candidate:
 class FilterPlan:
     """The answer to a plan; `warnings` are sentences about hints that mean nothing.
 
-    `settled`: a re-plan that is the same but for stages that have run would be answered alike, if no stage of a build side turned
-    out with more rows than `holds_rows`.
+    `unsettled`: the scans for which other sizes may bring another answer. A re-plan that is the same but for stages that have run,
+    these scans among them, would be answered alike if no stage of a build side turned out with more rows than `holds_rows`.
     """
 
     placeholders: tuple[Placeholder, ...]
     candidates: tuple[Candidate, ...]
-    settled: bool
+    unsettled: tuple[int, ...]
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
@@ -117,6 +117,6 @@ class FilterPlan:
         return {
             "placeholders": [placeholder.to_dict() for placeholder in self.placeholders],
             "candidates": [candidate.to_dict() for candidate in self.candidates],
-            "settled": self.settled,
+            "unsettled": list(self.unsettled),
             **({"warnings": list(self.warnings)} if self.warnings else {}),
         }

@@ -87,13 +87,13 @@ def _open_joins(plan: Plan) -> Iterator[Join]:
 @dataclass(frozen=True, slots=True)
 class _Judged:
     """The entries, those that are not placed with their reason; what is expected of the filters, and of sizes with them; and
-    `FilterPlan.settled`.
+    `FilterPlan.unsettled`.
     """
 
     entries: list[Entry]
     forecasts: Forecasts
     estimates: Estimates
-    settled: bool
+    unsettled: tuple[int, ...]
 
 
 def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> _Judged:
@@ -110,9 +110,9 @@ def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
         for number, entry in enumerate(entries)
         if number not in reasons or (entry.proposal is not None and entry.proposal.across is None)
     ]
-    by_size = any(refusal.reason in BY_SIZE for refusal in placement.refused.values())
-    known = all(each.net_ms is not None for each in placement.forecasts.values())
-    return _Judged(judged, placement.forecasts, placement.estimates, not by_size and known)
+    by_size = {proposals[at][1].scan for at, refusal in placement.refused.items() if refusal.reason in BY_SIZE}
+    unknown = {scan for (_, scan), each in placement.forecasts.items() if each.net_ms is None}
+    return _Judged(judged, placement.forecasts, placement.estimates, tuple(sorted(by_size | unknown)))
 
 
 def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> list[Entry]:
@@ -211,7 +211,7 @@ def _answer(settings: PlanSettings, entries: Sequence[Entry], judged: _Judged) -
         candidates.append(_candidate(plan, entry, placeholder, expected_ms))
     hints = (hint for scan in _scans(plan) for hint in scan.hints)
     warnings = hint_warnings(hints, (scan.table for scan in _scans(plan)))
-    return FilterPlan(tuple(placeholders), tuple(candidates), judged.settled, warnings)
+    return FilterPlan(tuple(placeholders), tuple(candidates), judged.unsettled, warnings)
 
 
 def _shared_work(plan: Plan, settings: PlanSettings, entry: Entry, work: RowWork, filters: int) -> RowWork:

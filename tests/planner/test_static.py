@@ -35,7 +35,7 @@ def planned(root: Raw, *indexes: ScanIndex, **settings: Any) -> dict[str, Any]:
     """The placeholders' predicates and the candidate's reason."""
     plan = parse_snapshot(nodes_of(root))
     statics = plan_statics(plan, PlanSettings("d1", **settings), {0: indexes})
-    answer: dict[str, Any] = with_statics(FilterPlan((), (), True).to_dict(), statics)
+    answer: dict[str, Any] = with_statics(FilterPlan((), (), ()).to_dict(), statics)
     return {
         "asked": [test for each in answer.get("statics", []) for test in each["predicate"]["args"]],
         "columns": [each["columns"] for each in answer.get("statics", [])],
@@ -101,7 +101,7 @@ def test_without_an_index_or_a_condition_nothing_is_said() -> None:
 
 
 def test_an_answer_without_static_filters_does_not_speak_of_them() -> None:
-    assert with_statics(FilterPlan((), (), True).to_dict(), ((), ())) == FilterPlan((), (), True).to_dict()
+    assert with_statics(FilterPlan((), (), ()).to_dict(), ((), ())) == FilterPlan((), (), ()).to_dict()
 
 
 def test_leaves_have_name_and_type() -> None:

@@ -42,9 +42,27 @@ def test_what_was_refused_for_its_size_is_asked_about_again(spark: SparkSession,
     """The wait for b is not worth it as far as sizes are known; the scan starts when a is there."""
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     tables = "fact join dim a on k = a.id join dim b on r = b.id"
-    check(f"select /*+ BROADCAST(a), MERGE(b) */ count(*), sum(v) from {tables} where a.name like 'n1%'", rejects=True)
+    where = "a.name like 'n1%' and b.grp = 3"
+    check(f"select /*+ BROADCAST(a), MERGE(b) */ count(*), sum(v) from {tables} where {where}", rejects=True)
+    report = last_report(spark)
+    assert report is not None
+    assert [entry.reason for entry in report.filters if entry.probe == "fact.r"] == ["WAIT_DOES_NOT_PAY"]
     first, last = asked(spark)
     assert first != last
+
+
+def test_what_was_refused_for_its_size_is_not_asked_about_again_once_its_scan_has_started(
+    spark: SparkSession, check: OnOffDuckDB
+) -> None:
+    """The wait of a for b is not worth it; when the fact's scan starts both have been read."""
+    tables = "fact join dim a on k = a.id join dim b on a.grp = b.id"
+    checked = check(f"select count(*), sum(v) from {tables} where a.name like 'n1%' and b.grp = 3", rejects=True)
+    report = last_report(spark)
+    assert report is not None
+    assert "WAIT_DOES_NOT_PAY" in [entry.reason for entry in report.filters if entry.probe == "dim.grp"]
+    (only,) = asked(spark)
+    (fact,) = [scan for scan in checked.scans if scan["table"] == "fact"]
+    assert fact["narrowed"] and {name.split(".")[0] for name in fact["placeholders"]} == {only}
 
 
 def test_scans_of_several_stages_all_get_theirs(spark: SparkSession, check: OnOffDuckDB) -> None:

@@ -11,8 +11,11 @@ import scala.collection.mutable
  *
  * Checked on 4.3: a re-plan is made from the same logical nodes, so that what it leaves alone has the same expressions, ids included.
  */
-final class LastAnswer(root: NumberedNode, placements: Seq[Placement], statics: Seq[StaticPlacement], val settled: Boolean) {
-  /** The plan with what is still open of the answer; None where the plan is another one, or a build side larger than was expected. */
+final class LastAnswer(root: NumberedNode, placements: Seq[Placement], statics: Seq[StaticPlacement], unsettled: Seq[Int]) {
+  /**
+   * The plan with what is still open of the answer; None where the plan is another one, or a build side larger than was expected, or where a scan
+   * is still to come for which sizes may bring another answer. Unless no scan's stage starts with it: the end of what is waited for brings another plan.
+   */
   def onto(plan: SparkPlan): Option[SparkPlan] = {
     val now = Snapshot.number(plan)
     // What makes a node what it is beside its children.
@@ -31,6 +34,6 @@ final class LastAnswer(root: NumberedNode, placements: Seq[Placement], statics: 
       .forall(_.rowCount.forall(_ <= p.holdsRows))
     Option.when(same(root, now))(placements.filter(p => found.contains(p.scan))).filter(_.forall(asExpected)).map(open => new PlacedPlan(now,
       open.map(p => p.copy(join = found(p.join).id, source = found(p.source).id, scan = found(p.scan).id)),
-      statics.filter(s => found.contains(s.scan)).map(s => s.copy(scan = found(s.scan).id))).plan)
+      statics.filter(s => found.contains(s.scan)).map(s => s.copy(scan = found(s.scan).id))).plan).filter(placed => !unsettled.exists(found.contains) || !PlaceFilters.isDue(placed))
   }
 }

@@ -23,8 +23,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
       NarrowAtOnce.markSeen(plan)
       if ((PlaceFilters.concerns(plan) || StaticPredicates.concerns(layer, plan)) && PlaceFilters.isDue(plan) && !plan.exists(_.isInstanceOf[Gate])) {
         if (Verification.wanted(layer, plan)) Verification.run(session, plan)
-        // Where still no scan's stage starts nothing is asked anew: the end of what is waited for brings another plan.
-        QueryLog.answer(layer).flatMap(last => Try(last.onto(plan)).toOption.flatten.filter(last.settled || !PlaceFilters.isDue(_))).getOrElse(place(plan))
+        QueryLog.answer(layer).flatMap(last => Try(last.onto(plan)).toOption.flatten).getOrElse(place(plan))
       } else plan
     } catch {
       case mismatch: ResultMismatch => throw mismatch
@@ -47,7 +46,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
       "placeholders" -> answer.get("placeholders"), "warnings" -> Json.items(answer, "warnings"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     QueryLog.planned(layer, id, decision)
-    QueryLog.remember(layer, new LastAnswer(root, placements, statics, answer.path("settled").asBoolean(false)))
+    QueryLog.remember(layer, new LastAnswer(root, placements, statics, Json.items(answer, "unsettled").map(_.asInt)))
     if (!staticOnly) placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }
     placed
   }

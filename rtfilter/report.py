@@ -109,11 +109,14 @@ class FilterReport:
 class ScanReport:
     """One scan that was narrowed, by Spark's own metrics; None where Spark had none.
 
+    `packs_kept`: what the fill left of its packs, by all its filters together; `packs_read`: what tasks have read of those, fewer
+    where conditions of the query itself reject some too.
     `rows_skipped`: rows of kept packs in batches that the reader left out, as none of them had a partner.
     """
 
     table: str
     packs_total: int | None
+    packs_kept: int | None
     packs_read: int | None
     files_dropped: int | None
     rows_skipped: int | None
@@ -121,9 +124,10 @@ class ScanReport:
 
     def sentence(self) -> str:
         packs = share_text(self.packs_read, self.packs_total) or "?"
+        kept = f" ({self.packs_kept:,} kept)" if self.packs_kept not in (None, self.packs_read) else ""
         dropped, rows = number_text(self.files_dropped) or "?", number_text(self.output_rows) or "?"
         skipped = f", {self.rows_skipped:,} rows left out in batches" if self.rows_skipped else ""
-        return f"scan of {self.table}: {packs} packs read, {dropped} files not opened{skipped}, {rows} rows out"
+        return f"scan of {self.table}: {packs} packs read{kept}, {dropped} files not opened{skipped}, {rows} rows out"
 
 
 @dataclass(frozen=True)
@@ -293,5 +297,7 @@ def _entry(name: str, known: Json) -> FilterReport:
 
 
 def _scan_report(scan: Json) -> ScanReport:
-    counts = [scan.get(key) for key in ("packs_total", "packs_read", "files_dropped", "rows_skipped", "numOutputRows")]
+    counts = [
+        scan.get(key) for key in ("packs_total", "packs_kept", "packs_read", "files_dropped", "rows_skipped", "numOutputRows")
+    ]
     return ScanReport(str(scan.get("table") or "?"), *counts)

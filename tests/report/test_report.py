@@ -166,19 +166,34 @@ def test_of_a_stage_that_was_planned_twice_one_copy_ran() -> None:
 
 
 def test_the_dict_is_plain_json() -> None:
-    scan = {"table": "inventory", "packs_total": 9, "packs_read": 2, "files_dropped": 1, "rows_skipped": 7, "numOutputRows": 5}
+    scan = {
+        "table": "inventory",
+        "packs_total": 9,
+        "packs_kept": 3,
+        "packs_read": 2,
+        "files_dropped": 1,
+        "rows_skipped": 7,
+        "numOutputRows": 5,
+    }
     report = report_from_record(record([decision("d1", candidate("a", "d1.0"))], [fill(outcome("d1.0"))], scans=[scan]))
     as_dict = report.to_dict()
     assert json.loads(json.dumps(as_dict)) == as_dict
     assert as_dict["execution"] == 12 and as_dict["filters"][0]["packs_kept"] == 261
     (told,) = as_dict["scans"]
-    packs = {"packs_total": 9, "packs_read": 2}
+    packs = {"packs_total": 9, "packs_kept": 3, "packs_read": 2}
     assert told == {"table": "inventory", **packs, "files_dropped": 1, "rows_skipped": 7, "output_rows": 5}
-    assert "2 of 9 packs read, 1 files not opened, 7 rows left out in batches, 5 rows out" in str(report)
+    assert "2 of 9 packs read (3 kept), 1 files not opened, 7 rows left out in batches, 5 rows out" in str(report)
 
 
 def test_the_text_is_an_aligned_table_with_a_sentence_per_candidate() -> None:
-    scan = {"table": "inventory", "numOutputRows": 5345280, "packs_total": 6509, "packs_read": 261, "files_dropped": 3}
+    scan = {
+        "table": "inventory",
+        "numOutputRows": 5345280,
+        "packs_total": 6509,
+        "packs_kept": 261,
+        "packs_read": 261,
+        "files_dropped": 3,
+    }
     plan = decision("d1", candidate("a", "d1.0"), candidate("b", detail="the key is a string."))
     text = str(report_from_record(record([plan], [fill(outcome("d1.0"))], scans=[scan], warnings=["slow disk"])))
     assert text.splitlines() == [

@@ -19,7 +19,7 @@ final case class ScanMetrics(table: String, narrowed: Boolean, placeholders: Seq
 }
 
 object ScanMetrics {
-  private val names = Map("packsTotal" -> "packs_total", "packsRead" -> "packs_read", "rowsSkipped" -> "rows_skipped", "filesDropped" -> "files_dropped",
+  private val names = Map("packsTotal" -> "packs_total", "packsKept" -> "packs_kept", "packsRead" -> "packs_read", "rowsSkipped" -> "rows_skipped", "filesDropped" -> "files_dropped",
     "fillTime" -> "fill_ms")
 
   def apply(scan: FileSourceScanExec): ScanMetrics =

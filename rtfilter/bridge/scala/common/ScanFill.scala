@@ -80,7 +80,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
     val changed = if (!verdict.path("apply").asBoolean(false)) FilledStage.withoutFilters(scan) else {
       val packs = perFile(answer, verdict)
       val selection = PackSelection(packs, if (scan.fileConstantMetadataColumns.nonEmpty) None else Some(stretch(packs)))
-      val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, selection.droppedFiles, fillMs)
+      val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, verdict.get("packs_kept").asLong, selection.droppedFiles, fillMs)
       NarrowedScan(scan, selection, applied.flatMap { case (k, f) => predicate(k, f) }, shown, metrics)
     }
     FilledScan(scan, changed, rows)

@@ -7,12 +7,13 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 final class PackMetrics(sc: SparkContext, total: Long, kept: Long, filesDropped: Long, fillMs: Long) extends Serializable {
   val packsRead: SQLMetric = SQLMetrics.createMetric(sc, "packs read")
   val rowsSkipped: SQLMetric = SQLMetrics.createMetric(sc, "rows of skipped batches")
-  private val Seq(packsTotal, packsKept, files) =
-    Seq("packs total", "packs kept by runtime filters", "files dropped by runtime filters").map(SQLMetrics.createMetric(sc, _))
+  private val packsTotal = SQLMetrics.createMetric(sc, "packs total")
+  private val packsKept = SQLMetrics.createMetric(sc, "packs kept by runtime filters")
+  private val files = SQLMetrics.createMetric(sc, "files dropped by runtime filters")
   private val fillTime = SQLMetrics.createTimingMetric(sc, "runtime filter fill time")
 
   def byName: Map[String, SQLMetric] =
     Map("packsRead" -> packsRead, "rowsSkipped" -> rowsSkipped, "packsTotal" -> packsTotal, "packsKept" -> packsKept, "filesDropped" -> files, "fillTime" -> fillTime)
-  def onDriver: Seq[SQLMetric] = Seq(packsTotal, packsKept, files, fillTime)
-  def publish(): Unit = { packsTotal.set(total); packsKept.set(kept); files.set(filesDropped); fillTime.set(fillMs) }
+  /** Sets the driver's own figures; the metrics that have them. */
+  def publish(): Seq[SQLMetric] = Seq(packsTotal -> total, packsKept -> kept, files -> filesDropped, fillTime -> fillMs).map { case (metric, value) => metric.set(value); metric }
 }

@@ -26,9 +26,8 @@ class NarrowedScan(
   override def sendDriverMetrics(): Unit = {
     driverMetrics.get("filesSize").foreach(shown => shown.set((shown.value / stretch).round))
     super.sendDriverMetrics()
-    packMetrics.publish()
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
-    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, packMetrics.onDriver)
+    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, packMetrics.publish())
   }
 }
 

@@ -103,8 +103,8 @@ class Candidate:
 class FilterPlan:
     """The answer to a plan; `warnings` are sentences about hints that mean nothing.
 
-    `unsettled`: the scans for which other sizes may bring another answer. A re-plan that is the same but for stages that have run,
-    these scans among them, would be answered alike if no stage of a build side turned out with more rows than `holds_rows`.
+    `unsettled`: the scans for which other sizes may bring another answer (planner/settled.py). A re-plan that is the same but for
+    stages that have run, these scans among them, would be answered alike if no build side has a stage of over `holds_rows` rows.
     """
 
     placeholders: tuple[Placeholder, ...]

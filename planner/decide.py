@@ -197,7 +197,7 @@ class _Gains:
     """Of one filter, in ms: what its packs and its row test save, what sending it costs, what filling it has cost already, and what
     the wait for it has saved, whatever becomes of it.
 
-    `rows_alone_ms` is what its row test would save if no other filter of the scan dropped any. `row_ns` is what testing one row
+    `rows_alone_ms` is what its row test would save if it got all rows of its packs. `row_ns` is what testing one row
     saves, also where no number of rows is known, and `row_pays` whether that is enough.
     """
 
@@ -273,14 +273,16 @@ def _judge_rows(figures: FilterFigures, gains: _Gains, left: _Left, settings: De
     """Whether rows are tested one by one above the scan."""
     if settings.cost == "always":
         return Refusal(ROWS_TESTED, "Rows are tested one by one, for rtfilter.cost is always.")
-    if not figures.ahead.has_work_ahead and gains.rows_ms < LEAST_BEFORE_JOIN_MS <= gains.rows_alone_ms:
+    all_pass = 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown
+    nothing_ahead = not figures.ahead.has_work_ahead and gains.rows_ms < LEAST_BEFORE_JOIN_MS
+    if nothing_ahead and gains.row_pays and not all_pass and gains.rows_alone_ms >= LEAST_BEFORE_JOIN_MS:
         too_few = "Rows are not tested one by one: of those that other filters of the scan leave too few are dropped."
         return Refusal(GAIN_TOO_SMALL, too_few)
-    if not figures.ahead.has_work_ahead and gains.rows_ms < LEAST_BEFORE_JOIN_MS:
+    if nothing_ahead:
         return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them, which takes as little.")
     if left.holds_in_full(figures):
         return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: they are for all keys of the join together.")
-    if 0 < figures.rows_total - figures.rows_rejected <= figures.rows_sure and not figures.files_unknown:
+    if all_pass:
         return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: in every pack that is kept all of them pass.")
     passed = share_let_through(figures.kind, share_passed(figures), settings.bloom_fpp)
     if not gains.row_pays:

@@ -25,8 +25,9 @@ from planner.legality import join_type_name
 from planner.nodes import BROADCAST, NESTED_LOOP, SHUFFLED_HASH, SORT_MERGE, Exchange, Join, Plan, QueryStage, Scan
 from planner.place import keep_consistent
 from planner.propose import Entry, Proposal, propose_filters, refuse_by_past, target_id, traits_of_proposal
-from planner.reasons import ADAPTIVE_OFF, BY_SIZE, COST_NEVER, PLANNED, Refusal
+from planner.reasons import ADAPTIVE_OFF, COST_NEVER, PLANNED, Refusal
 from planner.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
+from planner.settled import unsettled_scans
 from planner.types import whole_number_bounds
 from planner.waits import after_waiting
 
@@ -110,9 +111,8 @@ def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
         for number, entry in enumerate(entries)
         if number not in reasons or (entry.proposal is not None and entry.proposal.across is None)
     ]
-    by_size = {proposals[at][1].scan for at, refusal in placement.refused.items() if refusal.reason in BY_SIZE}
-    unknown = {scan for (_, scan), each in placement.forecasts.items() if each.net_ms is None}
-    return _Judged(judged, placement.forecasts, placement.estimates, tuple(sorted(by_size | unknown)))
+    unsettled = unsettled_scans(estimates.plan, [proposal for _, proposal in proposals], placement)
+    return _Judged(judged, placement.forecasts, placement.estimates, unsettled)
 
 
 def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> list[Entry]:

@@ -110,7 +110,7 @@ class ScanReport:
     """One scan that was narrowed, by Spark's own metrics; None where Spark had none.
 
     `packs_kept`: what the fill left of its packs, by all its filters together; `packs_read`: what tasks have read of those, fewer
-    where conditions of the query itself reject some too.
+    where conditions of the query itself or what the reader knows besides (dictionaries, column indexes) reject some too.
     `rows_skipped`: rows of kept packs in batches that the reader left out, as none of them had a partner.
     """
 

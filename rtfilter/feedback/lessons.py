@@ -45,7 +45,8 @@ class Lesson:
 def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
     """A lesson for each filter of an execution that got as far as its fill. Copies of a filter are one, won if any of them won.
 
-    A loss that may be due to what another filter of the same scan had left over teaches nothing. Nor does a filter whose scan
+    A loss that may be due to what another filter of the same scan had left over teaches nothing: of a key that is tested together
+    with others of its join, any loss may be. Nor does a filter whose scan
     waited for a shuffle which turned out so small that Spark broadcast it, unless its rows were tested: what the wait saved is the
     other side's shuffle, and what its packs let through is more than what would have been shuffled.
     """
@@ -56,11 +57,15 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
     }
     named = {name: placeholder["feedback"] for name, (placeholder, _) in placed.items() if placeholder.get("feedback")}
     outcomes = [(entry, has_lost(entry)) for entry in report_from_record(record).filters if entry.id in placed]
+    tuples = {_join_and_scan(*each) for each in placed.values() if len(each[0].get("columns") or ()) > 1}
     reduced = {placed[entry.id][1] for entry, lost in outcomes if lost is False}
     waited = _needs_no_wait_any_more(record)
     found: dict[tuple[str, str], Lesson] = {}
     for entry, lost in outcomes:
-        if lost is None or entry.id not in named or (lost and depends_on_others(entry) and placed[entry.id][1] in reduced):
+        if lost is None or entry.id not in named:
+            continue
+        depends = depends_on_others(entry) or _join_and_scan(*placed[entry.id]) in tuples
+        if lost and depends and placed[entry.id][1] in reduced:
             continue
         if entry.id in waited and (lost or not entry.rows_tested):
             continue
@@ -70,6 +75,10 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
         before = found.get(name)
         found[name] = lesson if before is None else replace(lesson, lost=lesson.lost and before.lost)
     return tuple(found.values())
+
+
+def _join_and_scan(placeholder: Mapping[str, Any], scan: tuple[Any, Any]) -> tuple[Any, ...]:
+    return (*scan, placeholder.get("join"))
 
 
 def _needs_no_wait_any_more(record: Mapping[str, Any]) -> frozenset[str]:

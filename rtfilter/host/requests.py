@@ -104,7 +104,7 @@ class Requests:
     def _plan(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         if not options.enabled:
-            return {"placeholders": [], "candidates": []}, b""
+            return {"placeholders": [], "candidates": [], "unsettled": []}, b""
         spark = frame.json.get("spark") or {}
         settings = PlanSettings(
             decision=str(frame.json["decision"]),

@@ -120,6 +120,19 @@ def test_a_filter_that_rejects_no_pack_has_lost_whatever_others_did() -> None:
     assert {lesson.key: lesson.lost for lesson in learned} == {"d1.0": False, "d1.1": True}
 
 
+def test_a_key_that_is_tested_with_others_of_its_join_has_not_lost_beside_them() -> None:
+    """Of what all keys together leave it drops nothing, and without it there would be no test of all."""
+    single = outcome("d1.1", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK, **TOO_DEAR)
+    together = outcome("d1.0", rows=True, **NO_PACK)
+    query = executed(together, single, rows=[counts("d1.0", 1000, 900)], scans=(9, 9))
+    all_keys, one_key = query["decisions"][0]["placeholders"]
+    all_keys.update(join=4, columns=[1, 2])
+    one_key.update(join=4, columns=[1])
+    assert {lesson.key: lesson.lost for lesson in lessons_of(query)} == {"d1.0": False}
+    one_key["join"] = 5
+    assert {lesson.key: lesson.lost for lesson in lessons_of(query)} == {"d1.0": False, "d1.1": True}
+
+
 def test_copies_of_a_filter_have_won_if_one_of_them_has() -> None:
     lost = outcome("d1.0", decision="skipped", reason="REJECTS_NO_PACK", **NO_PACK)
     (lesson,) = lessons_of(executed(lost, outcome("d1.1")))

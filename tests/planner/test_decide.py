@@ -149,8 +149,10 @@ class TestRows:
         first, beside = decide_filters([few, replace(far, rows_total=2_000_000)], DecideSettings())
         assert first.rows and not beside.applied
         assert (beside.reason, beside.rows_reason) == ("GAIN_TOO_SMALL", "GAIN_TOO_SMALL")
-        alone = decide(replace(far, rows_total=2_000_000))
-        assert alone.rows
+        assert decide(replace(far, rows_total=2_000_000)).rows
+        # What no row test would pay for alone has not got too few.
+        _, useless = decide_filters([few, replace(far, keys=100_000, key_max=10**6, value_span=10**5)], DecideSettings())
+        assert (useless.reason, useless.rows_reason) == ("REJECTS_NO_PACK", "NOTHING_AHEAD")
 
     def test_they_are_before_a_join_of_texts(self) -> None:
         texts = replace(FIGURES, ahead=RowWork(own_row_probes=1.0), packs_rejected=0, rows_rejected=0, key_min=None, key_max=None)

@@ -41,12 +41,6 @@ def table(name: str, id: int, bytes: int | None = 10**9, **more: Any) -> Raw:
     return scan(name, column(id, "k"), column(id + 1, "v"), bytes=bytes, **more)
 
 
-def unsettled_tables(root: Raw) -> list[str]:
-    """The tables of the scans of which a re-plan may be answered differently."""
-    nodes = nodes_of(root)
-    return [nodes[number]["table"] for number in answer_to(root).unsettled]
-
-
 LARGE, SMALL = table("large", 1), table("small", 11, 10**6)
 
 
@@ -228,26 +222,6 @@ class TestWaiting:
     def test_a_broadcast_for_a_scan_of_unknown_size_may_have_many(self) -> None:
         root = join(table("probe", 1, None), broadcast(SMALL), [attr(1)], [attr(11)])
         assert [each.max_build_rows for each in answer_to(root).placeholders] == [50_000_000]
-
-
-class TestSettled:
-    """Whether a re-plan, of which only the stages have changed, would be answered alike."""
-
-    def test_what_is_placed_with_known_sizes_is_settled(self) -> None:
-        assert not answer_to(merged(LARGE, SMALL, [attr(1)], [attr(11)])).unsettled
-        assert not answer_to(LARGE).unsettled
-
-    def test_a_refusal_for_sizes_is_not(self) -> None:
-        root = merged(LARGE, table("twin", 21), [attr(1)], [attr(21)])
-        assert set(reasons(root).values()) == {"BUILD_NOT_SMALLER"} and unsettled_tables(root) == ["large"]
-
-    def test_what_no_size_can_change_is(self) -> None:
-        root = merged(LARGE, SMALL, [attr(1)], [attr(11)], join_type="FullOuter")
-        assert set(reasons(root).values()) == {"FULL_OUTER_JOIN"} and unsettled_tables(root) == []
-
-    def test_an_unknown_size_is_not(self) -> None:
-        root = join(table("probe", 1, None), broadcast(SMALL), [attr(1)], [attr(11)])
-        assert placed(root) == ["probe.k <- small.k"] and unsettled_tables(root) == ["probe"]
 
 
 class TestChains:

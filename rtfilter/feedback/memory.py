@@ -40,3 +40,25 @@ class Memory(Generic[Value]):
             if found is not None:
                 self._known.move_to_end(key)
             return found
+
+
+class OfExecution(Generic[Value]):
+    """The part of a memory that belongs to one execution; without an `execution` nothing is kept.
+
+    Ids of expressions are those of a view's one analysis: two queries of it have the same, and so have filters of theirs.
+    """
+
+    def __init__(self, memory: Memory[Value], execution: int | None) -> None:
+        self._memory, self._execution = memory, execution
+
+    def tell(self, values: Mapping[str, Value]) -> None:
+        """Adds values or replaces those of before."""
+        if self._execution is not None:
+            self._memory.tell({self._name(key): value for key, value in values.items()})
+
+    def get(self, key: str) -> Value | None:
+        """The value that the same execution told last; None where there is none."""
+        return self._memory.get(self._name(key))
+
+    def _name(self, key: str) -> str:
+        return f"{self._execution}|{key}"

@@ -18,7 +18,7 @@ from planner.snapshot import parse_snapshot
 from planner.static import plan_statics, with_statics
 from planner.waits import waits_of
 from rtfilter.errors import ProtocolError
-from rtfilter.feedback.memory import Memory
+from rtfilter.feedback.memory import Memory, OfExecution
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.folders import cache_directory
 from rtfilter.host.accounts import Accounts
@@ -106,6 +106,7 @@ class Requests:
         if not options.enabled:
             return {"placeholders": [], "candidates": [], "unsettled": []}, b""
         spark = frame.json.get("spark") or {}
+        waits = OfExecution(self._waits, frame.json.get("execution"))
         settings = PlanSettings(
             decision=str(frame.json["decision"]),
             kinds=options.kinds,
@@ -120,7 +121,7 @@ class Requests:
             adaptive=bool(spark.get("adaptive", True)) and not frame.json.get("static_only", False),
             field_id_read=bool(spark.get("field_id_read", False)),
             machine=machine_of(spark),
-            waited=self._waits.get,
+            waited=waits.get,
         )
         plan = with_table_facts(parse_snapshot(frame.json["nodes"]), self.packs.seen)
         plan = with_filters_at_work(plan, self._shares.get)
@@ -131,7 +132,7 @@ class Requests:
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
         past = Past(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
         planned = plan_filters(plan, settings if past is None else past.recalled(settings))
-        self._waits.tell(waits_of(planned))
+        waits.tell(waits_of(planned))
         answer: dict[str, Any] = planned.to_dict() if past is None else past.named(planned)
         if options.packs_enabled:
             scans = (placeholder["scan"] for placeholder in answer["placeholders"])

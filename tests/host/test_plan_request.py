@@ -18,12 +18,12 @@ def requests(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     return Requests()
 
 
-def plan_request(requests: Requests, root: Raw, spark: Raw, **conf: object) -> Message:
+def plan_request(requests: Requests, root: Raw, spark: Raw, execution: int | None = 1, **conf: object) -> Message:
     """The answer to a plan, the layer on; `conf`: `cost` or `feedback`."""
     names = {"enabled": "enabled", "feedback": "feedback.enabled", "cost": "cost"}
     entries = {f"rtfilter.{names[name]}": str(value).lower() for name, value in {"enabled": True, **conf}.items()}
-    frame = Frame({"op": "plan", "decision": "d1", "conf": entries, "spark": spark, "nodes": nodes_of(root)})
-    return requests.answer(frame)[0]
+    asked = {"op": "plan", "decision": "d1", "execution": execution, "conf": entries, "spark": spark, "nodes": nodes_of(root)}
+    return requests.answer(Frame(asked))[0]
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,24 @@ def test_a_broadcast_join_for_which_a_scan_has_waited_is_told_what_that_spared(r
     small = where(scan("small", column(11, "k"), column(12, "v"), bytes=10**8), conjuncts=["not_null", "eq"])
     turned = join(large, broadcast(stage(exchange(small), rows=100, bytes=5_000)), [attr(1)], [attr(11)])
 
-    def spared_ns(root: Raw) -> float:
-        (placeholder,) = plan_request(requests, root, {}, feedback=feedback)["placeholders"]
+    def spared_ns(root: Raw, execution: int | None = 1) -> float:
+        (placeholder,) = plan_request(requests, root, {}, execution, feedback=feedback)["placeholders"]
         return float(placeholder["ahead"]["spared_ns"])
 
     assert spared_ns(turned) == 0.0
     assert spared_ns(merged(large, small, [attr(1)], [attr(11)])) == 0.0
     assert spared_ns(turned) > 0.0
+    # Another query of the same views has the same ids of expressions, and has not waited.
+    assert spared_ns(turned, execution=2) == 0.0
+
+
+def test_outside_of_an_execution_no_wait_is_remembered(requests: Requests) -> None:
+    large = scan("large", column(1, "k"), column(2, "v"), bytes=10**9)
+    small = where(scan("small", column(11, "k"), column(12, "v"), bytes=10**8), conjuncts=["not_null", "eq"])
+    turned = join(large, broadcast(stage(exchange(small), rows=100, bytes=5_000)), [attr(1)], [attr(11)])
+    for root in (merged(large, small, [attr(1)], [attr(11)]), turned):
+        (placeholder,) = plan_request(requests, root, {}, execution=None)["placeholders"]
+        assert placeholder["ahead"]["spared_ns"] == 0.0
 
 
 def test_of_seen_rows_the_longest_unused_are_forgotten() -> None:

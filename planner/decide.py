@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planner.cost import (
     LEAST_BEFORE_JOIN_MS,
@@ -142,11 +143,14 @@ def decide_filters(filters: Sequence[FilterFigures], settings: DecideSettings) -
     """One decision per filter of a scan, in their order.
 
     They are decided in the order in which rows would be tested, and what one of them rejects the next one gains nothing by: the
-    rejections are taken as independent. The verdicts of the applied ones intersect.
+    rejections are taken as independent. The verdicts of the applied ones intersect, and no row of a pack that any of them rejects
+    gets to a test, be it the first.
     """
     left, decided = _Left(), {}
-    for number in most_selective_first(filters):
-        decided[number] = _decide(filters[number], left, settings)
+    order = most_selective_first(filters)
+    for place, number in enumerate(order):
+        in_packs = math.prod(_share_in_kept_packs(filters[later]) for later in order[place + 1 :])
+        decided[number] = _decide(filters[number], replace(left, tested=left.tested * in_packs), settings)
         left = _after(left, filters[number], decided[number])
     return tuple(decided[number] for number in range(len(filters)))
 
@@ -156,10 +160,14 @@ def most_selective_first(filters: Sequence[FilterFigures]) -> list[int]:
     return sorted(range(len(filters)), key=lambda number: share_passed(filters[number]))
 
 
+def _share_in_kept_packs(figures: FilterFigures) -> float:
+    return 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
+
+
 def _after(left: _Left, figures: FilterFigures, decision: FilterDecision) -> _Left:
     if not decision.applied:
         return left
-    kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
+    kept = _share_in_kept_packs(figures)
     join, tested = figures.ahead.join, 1.0 if left.holds_in_full(figures) else share_passed(figures)
     in_full = {join} if decision.rows and figures.form == NO_FORM and join is not None else frozenset()
     return _Left(left.tested * (tested if decision.rows else kept), left.scanned * kept, left.in_full | in_full)
@@ -216,7 +224,7 @@ def _gains(figures: FilterFigures, left: _Left, settings: DecideSettings) -> _Ga
     test = _row_test(figures)
     rows_in_kept_packs = figures.rows_total - figures.rows_rejected
     # Of the rows in kept packs more have a partner than of all; by how much, a share that nobody knows can't tell.
-    kept = 1.0 - figures.rows_rejected / figures.rows_total if figures.rows_total else 1.0
+    kept = _share_in_kept_packs(figures)
     guessed = bool(figures.keys) and not figures.value_span and work.kept is None
     share_in_kept = share if guessed else min(share / kept, 1.0) if kept else 1.0
     share_in_kept = 1.0 if left.holds_in_full(figures) else share_in_kept

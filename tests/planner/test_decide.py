@@ -197,6 +197,19 @@ class TestRows:
         after = decide_filters([second, first], DecideSettings(machine=Machine(cores=2)))[0].estimated_gain_ms
         assert 0 < after + 10 < alone / 100
 
+    def test_no_row_of_a_pack_that_another_filter_rejects_is_tested(self) -> None:
+        """Keys of 1 % are tested before those of 2 % that reject 98 of 100 packs: what is in those never gets to a test."""
+        item = replace(self.AHEAD, packs_rejected=0, rows_rejected=0, keys=1_020)
+        date = replace(self.AHEAD, id="d1.1", keys=2_040, rows_rejected=FIGURES.rows_total // 100 * 98)
+        alone = decide(item).estimated_gain_ms + verdicts_ms(Machine(), FIGURES.packs_total)
+        beside, packs = decide_filters([item, date], DecideSettings(machine=Machine(cores=2)))
+        assert most_selective_first([item, date]) == [0, 1] and beside.rows and packs.applied
+        assert beside.estimated_gain_ms + verdicts_ms(Machine(), FIGURES.packs_total) == pytest.approx(alone / 50, rel=1e-3)
+        # Of a join alone too few rows are left then for other code to pay.
+        join_alone = RowWork(own_probes=1.0)
+        far, near = replace(item, ahead=join_alone), replace(date, ahead=join_alone)
+        assert decide(far).rows and not decide_filters([far, replace(near, rows_total=10_000_000)], DecideSettings())[0].rows
+
     def test_a_range_passes_all_between_its_ends(self) -> None:
         wide = replace(self.AHEAD, kind="range", form="ranges", key_min=1, key_max=101_000, value_span=102_000)
         assert share_passed(wide) == pytest.approx(101_000 / 102_000)
@@ -387,8 +400,16 @@ class TestOrder:
         assert decide(longer).applied == decide(figures).applied
 
     @given(st.lists(any_figures(), min_size=1, max_size=4))
-    def test_the_most_selective_filter_gains_as_if_it_were_alone(self, filters: list[FilterFigures]) -> None:
-        decisions = decide_filters(filters, DecideSettings(machine=Machine(cores=2)))
+    def test_beside_others_that_reject_no_pack_the_most_selective_filter_gains_as_if_it_were_alone(
+        self, filters: list[FilterFigures]
+    ) -> None:
         first = most_selective_first(filters)[0]
+        others = [each if at == first else replace(each, packs_rejected=0, rows_rejected=0) for at, each in enumerate(filters)]
+        decisions = decide_filters(others, DecideSettings(machine=Machine(cores=2)))
         assert decisions[first] == decide(filters[first])
-        assert len(decisions) == len(filters)
+
+    @given(st.lists(any_figures(), min_size=1, max_size=4))
+    def test_no_filter_gains_more_beside_others_than_alone(self, filters: list[FilterFigures]) -> None:
+        decisions = decide_filters(filters, DecideSettings(machine=Machine(cores=2)))
+        alone = [decide(each) for each in filters]
+        assert all(now.estimated_gain_ms <= then.estimated_gain_ms + 1e-6 for now, then in zip(decisions, alone, strict=True))

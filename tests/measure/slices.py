@@ -2,8 +2,10 @@
 
     python tests/measure/slices.py keep docs/measured/tpch-sf10-natural.jsonl OUT
     python tests/measure/slices.py show docs/measured/*.jsonl
+    python tests/measure/slices.py estimates docs/measured/tpch-sf10-natural.jsonl OUT
 
-The first adds OUT's queries, finished or not yet, or replaces them; the second prints what docs/benchmarks.md says of each series.
+The first adds OUT's queries, finished or not yet, or replaces them; the second prints what docs/benchmarks.md says of each series;
+the third holds OUT's estimates against the gains of the series.
 Modes of one query ran in turns in one process, so that ratios hold; times of different lines may be of different hours. `build` is
 the last commit of the code that ran: keep before you change it. cost=never counts as off where it did not run, whose plans it has.
 """
@@ -40,11 +42,22 @@ def keep(series: Path, out: Path) -> int:
         if entry["difference"]:
             line["wrong"].append(mode)
         if mode == RTFILTER:
-            applied = (each for each in filters if took_part(each))
-            line["filters"] = [[each["id"], round(each["estimated_gain_ms"] or 0.0, 1), rows_removed(each)] for each in applied]
+            line["filters"] = _applied(filters)
     series.parent.mkdir(parents=True, exist_ok=True)
     series.write_text("".join(json.dumps(line) + "\n" for line in {**lines, **new}.values()), encoding="utf-8")
     return len(new)
+
+
+def _applied(filters: list[Mapping[str, Any]]) -> list[list[Any]]:
+    applied = (each for each in filters if took_part(each))
+    return [[each["id"], round(each["estimated_gain_ms"] or 0.0, 1), rows_removed(each)] for each in applied]
+
+
+def estimates(series: Path, out: Path) -> str:
+    """The rank correlation of what OUT, of a newer build, expected of its filters with what their queries gained in the series."""
+    newer = {query: _applied(filters) for query, mode, _, filters in _measured(out) if mode == RTFILTER}
+    lines = [{**line, "filters": newer[line["query"]]} for line in _lines(series) if line["query"] in newer]
+    return agreement_text(filter_gains({line["query"]: _by_mode(line) for line in lines}))
 
 
 def _measured(out: Path) -> Iterator[tuple[str, str, Mapping[str, Any], list[Mapping[str, Any]]]]:
@@ -109,6 +122,8 @@ def show(series: Path) -> str:
 if __name__ == "__main__":
     if sys.argv[1] == "keep":
         print(keep(Path(sys.argv[2]), Path(sys.argv[3])), "queries kept")
+    elif sys.argv[1] == "estimates":
+        print(estimates(Path(sys.argv[2]), Path(sys.argv[3])))
     else:
         every = [Path(name) for name in sys.argv[2:]]
         print("\n".join([*(show(series) for series in every), pooled(every)]))

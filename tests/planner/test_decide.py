@@ -208,7 +208,13 @@ class TestRows:
         # Of a join alone too few rows are left then for other code to pay.
         join_alone = RowWork(own_probes=1.0)
         far, near = replace(item, ahead=join_alone), replace(date, ahead=join_alone)
-        assert decide(far).rows and not decide_filters([far, replace(near, rows_total=10_000_000)], DecideSettings())[0].rows
+        tested = {
+            thousandths: decide_filters(
+                [far, replace(near, rows_rejected=FIGURES.rows_total // 1000 * thousandths)], DecideSettings()
+            )[0].rows
+            for thousandths in (500, 998)
+        }
+        assert tested == {500: True, 998: False}
 
     def test_a_range_passes_all_between_its_ends(self) -> None:
         wide = replace(self.AHEAD, kind="range", form="ranges", key_min=1, key_max=101_000, value_span=102_000)

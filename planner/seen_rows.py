@@ -46,6 +46,14 @@ def _is_whole(plan: Plan, scan: Scan) -> bool:
     return said == {scan.literals} and all(share_kept(node.conjuncts) == 1.0 for node in above) and share_kept(scan.filters) == 1.0
 
 
+def has_rows_to_see(plan: Plan) -> bool:
+    """Whether it is not known how many rows the conditions on some scan leave, and a stage that has not finished will tell."""
+    finished = {node.children[0] for node in plan.nodes if isinstance(node, QueryStage) and node.materialized}
+    open_ones = (node for node in plan.nodes if isinstance(node, Exchange) and node.children and node.id not in finished)
+    scans = (_only_scan(plan, exchange) for exchange in open_ones)
+    return any(scan is not None and scan.left is None and condition_key(plan, scan) is not None for scan in scans)
+
+
 def with_rows_left(plan: Plan, seen: Callable[[str], int | None]) -> Plan:
     """The plan whose scans know how many rows their conditions left before; the plan itself where nothing is known."""
     known = {
@@ -65,8 +73,8 @@ def _with_rows(node: PlanNode, left: int | None, whole: int | None) -> PlanNode:
     return replace(node, left=left, rows=whole if node.rows is None else node.rows)
 
 
-def _only_scan(plan: Plan, stage: QueryStage) -> Scan | None:
-    """The scan whose rows a stage puts out, one for one but for the conditions right above it."""
+def _only_scan(plan: Plan, stage: QueryStage | Exchange) -> Scan | None:
+    """The scan whose rows a stage, or its exchange, puts out, one for one but for the conditions right above it."""
     at: PlanNode = plan.nodes[stage.children[0]]
     filters = []
     while not isinstance(at, Scan):

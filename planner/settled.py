@@ -22,12 +22,9 @@ def unsettled_scans(plan: Plan, proposals: Sequence[Proposal], placement: Placem
 def _of_refusal(plan: Plan, proposal: Proposal) -> set[int]:
     """The scans that concern a filter which was refused for the sizes that were expected.
 
-    Its own; of a shuffled join those of the build side too, which may be filtered from the other side instead. All of the plan
-    where rows of one of these were guessed: the planner that is asked again is told them, and knows better in the next query.
+    Its own; of a shuffled join those of the build side too, which may be filtered from the other side instead.
     """
     scan, join = plan.nodes[proposal.scan], plan.nodes[proposal.join]
     assert isinstance(scan, Scan) and isinstance(join, Join)
-    sources = [node for node in plan.subtree(proposal.source) if isinstance(node, Scan)]
-    if any(each.left is None for each in (scan, *sources)):
-        return {node.id for node in plan.nodes if isinstance(node, Scan)}
-    return {scan.id} if join.kind == BROADCAST else {scan.id, *(node.id for node in sources)}
+    sources = () if join.kind == BROADCAST else plan.subtree(proposal.source)
+    return {scan.id, *(node.id for node in sources if isinstance(node, Scan))}

@@ -12,7 +12,7 @@ from planner.decide import DecideSettings
 from planner.generate import plan_filters
 from planner.index_remarks import with_index_remarks
 from planner.running import with_filters_at_work
-from planner.seen_rows import rows_left, with_rows_left
+from planner.seen_rows import has_rows_to_see, rows_left, with_rows_left
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from planner.static import plan_statics, with_statics
@@ -134,6 +134,8 @@ class Requests:
         planned = plan_filters(plan, settings if past is None else past.recalled(settings))
         waits.tell(waits_of(planned))
         answer: dict[str, Any] = planned.to_dict() if past is None else past.named(planned)
+        if past is not None and has_rows_to_see(plan):
+            answer = {**answer, "wants_end": True}
         if options.packs_enabled:
             scans = (placeholder["scan"] for placeholder in answer["placeholders"])
             targets = indexes_of_targets(self.packs, plan, scans, bool(spark.get("case_sensitive")), options.store_location)
@@ -179,7 +181,12 @@ class Requests:
         return {}, b""
 
     def _executed(self, frame: Frame) -> tuple[Message, bytes]:
-        self._accounts.add(frame.json["record"], options_of(frame))
+        options, nodes = options_of(frame), frame.json.get("nodes")
+        try:
+            if nodes and options.feedback_enabled:
+                self._seen_rows.tell(rows_left(parse_snapshot(nodes)))
+        finally:
+            self._accounts.add(frame.json["record"], options)
         return {}, b""
 
     def _tasks(self, frame: Frame) -> tuple[Message, bytes]:

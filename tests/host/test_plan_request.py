@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from planner.errors import SnapshotError
 from rtfilter.feedback.memory import Memory
 from rtfilter.host.fills import Message
 from rtfilter.host.frames import Frame
@@ -37,8 +40,18 @@ def test_without_reuse_a_build_side_that_would_run_twice_is_not_waited_for(
     assert reason in {candidate["reason"] for candidate in answer["candidates"]}
 
 
+def executed(requests: Requests, root: Raw, feedback: bool = True) -> Message:
+    """The answer to the end of an execution without filters, whose plan ran as this one."""
+    record = {"execution": 1, "session": "s", "description": None, "decisions": [], "fills": [], "scans": [], "row_filters": []}
+    conf = {"rtfilter.feedback.enabled": str(feedback).lower()}
+    return requests.answer(Frame({"op": "executed", "conf": conf, "record": record, "nodes": nodes_of(root)}))[0]
+
+
+@pytest.mark.parametrize("at_end", [True, False])
 @pytest.mark.parametrize("feedback", [True, False])
-def test_rows_that_a_finished_stage_told_count_in_the_next_plan(requests: Requests, feedback: bool) -> None:
+def test_rows_that_a_finished_stage_told_count_in_the_next_plan(requests: Requests, feedback: bool, at_end: bool) -> None:
+    """A re-plan tells them, or the plan as it has run: no re-plan comes after the last stages with scans."""
+
     def side(id: int, name: str, rows: int) -> Raw:
         asked = {"filters": ["eq", "eq"], "literals": name, "roots": [f"file:/{name}"]}
         return scan(name, column(id, "k"), column(id + 1, "v"), rows=rows, bytes=40 * rows, **asked)
@@ -46,13 +59,26 @@ def test_rows_that_a_finished_stage_told_count_in_the_next_plan(requests: Reques
     large, small = side(1, "large", 60_000_000), side(11, "small", 15_000_000)
     finished = [stage(exchange(large), 15_000_000, 10**8), stage(exchange(small), 500_000, 10**7)]
 
-    def reasons(*roots: Raw) -> list[str]:
-        answers = [plan_request(requests, root, {"cores": 2}, feedback=feedback) for root in roots]
-        return [candidate["reason"] for candidate in answers[-1]["candidates"]]
+    def asked(root: Raw) -> tuple[list[str], bool]:
+        answer = plan_request(requests, root, {"cores": 2}, feedback=feedback)
+        return [candidate["reason"] for candidate in answer["candidates"]], answer.get("wants_end", False)
 
     query = merged(large, small, [attr(1)], [attr(11)])
-    assert reasons(query) == ["WAIT_DOES_NOT_PAY"]
-    assert reasons(*finished, query) == ["PLANNED" if feedback else "WAIT_DOES_NOT_PAY"]
+    assert asked(query) == (["WAIT_DOES_NOT_PAY"], feedback)
+    for root in finished:
+        if at_end:
+            assert executed(requests, root, feedback) == {}
+        else:
+            asked(root)
+    assert asked(query) == (["PLANNED" if feedback else "WAIT_DOES_NOT_PAY"], False)
+
+
+def test_what_can_not_be_read_of_the_end_keeps_no_record_out_of_the_log(requests: Requests, tmp_path: Path) -> None:
+    record = {"execution": 1, "session": "s", "description": None, "decisions": [], "fills": [], "scans": [], "row_filters": []}
+    conf = {"rtfilter.log.path": str(tmp_path / "log.jsonl")}
+    with pytest.raises(SnapshotError):
+        requests.answer(Frame({"op": "executed", "conf": conf, "record": record, "nodes": [{"id": 7}]}))
+    assert (tmp_path / "log.jsonl").read_text().count("\n") == 1
 
 
 @pytest.mark.parametrize("feedback", [True, False])

@@ -46,7 +46,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
       "placeholders" -> answer.get("placeholders"), "warnings" -> Json.items(answer, "warnings"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     QueryLog.planned(layer, id, decision)
-    QueryLog.remember(layer, new LastAnswer(root, placements, statics, Json.items(answer, "unsettled").map(_.asInt)))
+    QueryLog.remember(layer, new LastAnswer(root, placements, statics, Json.items(answer, "unsettled").map(_.asInt), answer.path("wants_end").asBoolean(false)))
     if (!staticOnly) placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }
     placed
   }

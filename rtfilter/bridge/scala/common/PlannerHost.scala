@@ -22,7 +22,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
   sc.addSparkListener(new SparkListener {
     override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = close()
     override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-      case end: SparkListenerSQLExecutionEnd => QueryLog.finished(PlannerHost.this, end.executionId)
+      case end: SparkListenerSQLExecutionEnd => QueryLog.finished(PlannerHost.this, end)
       case _ =>
     }
   })

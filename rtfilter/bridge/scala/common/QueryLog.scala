@@ -2,7 +2,11 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import scala.collection.mutable
+import scala.util.Try
 import scala.util.control.NonFatal
 
 /** What the layer did in one execution, in a session with these options; `report.py` makes a report of it. */
@@ -15,15 +19,13 @@ final class QueryRecord(val execution: Long, val session: String, description: O
   /** By thread: adaptive execution makes all plans of a query in one, those of a subquery in another. Checked on 4.3. */
   val answers = mutable.Map.empty[Thread, LastAnswer]
   private var ended = false
+  /** Some answer asked for the plan as it will have run. */
+  @volatile var wantsEnd = false
   def end(): Unit = synchronized { ended = true; answers.clear() }
-  def remember(answer: LastAnswer): Unit = synchronized { if (!ended) answers(Thread.currentThread) = answer }
+  def remember(answer: LastAnswer): Unit = synchronized { wantsEnd ||= answer.wantsEnd; if (!ended) answers(Thread.currentThread) = answer }
 
   def decided(id: String, decision: ObjectNode): Unit = synchronized { decisions.getOrElseUpdate(id, decision); () }
-  def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {
-    fills += fill
-    scans ++= narrowed
-    rowFilters ++= rows
-  }
+  def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized { fills += fill; scans ++= narrowed; rowFilters ++= rows }
 
   def toJson: ObjectNode = synchronized {
     Json.obj("execution" -> execution, "session" -> session, "description" -> description, "decisions" -> decisions.values, "fills" -> fills,
@@ -54,13 +56,19 @@ object QueryLog extends Logging {
   }
 
   /** The host writes the log and learns from the figures; the query has its rows by now. */
-  def finished(host: PlannerHost, execution: Long): Unit = synchronized(records.get(execution).tapEach(_.end())).foreach { record =>
+  def finished(host: PlannerHost, end: SparkListenerSQLExecutionEnd): Unit = synchronized(records.get(end.executionId).tapEach(_.end())).foreach { record =>
     try {
-      val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson)).json
+      val ran = if (record.wantsEnd) Try(planThatRan(end)).getOrElse(Nil) else Nil
+      val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson, "nodes" -> ran)).json
       // Wrong options were warned of when the query was planned.
       if (!answer.path("ok").asBoolean(false) && answer.path("kind").asText != "option") logWarning(s"rtfilter: ${answer.path("error").asText}")
-    } catch { case NonFatal(e) => if (record.options.contains("rtfilter.log.path")) logWarning(s"rtfilter: execution $execution is not logged: ${e.getMessage}") }
+    } catch { case NonFatal(e) => if (record.options.contains("rtfilter.log.path")) logWarning(s"rtfilter: execution ${end.executionId} is not logged: ${e.getMessage}") }
   }
+
+  /** Told as it was planned: with the session's time zone, and with sizes of tables as they were added up then. Checked on 4.3: `qe` is set on what is posted. */
+  private def planThatRan(end: SparkListenerSQLExecutionEnd): Seq[ObjectNode] =
+    SQLExecution.withExecutionId(end.qe.sparkSession, end.executionId.toString)(end.qe.sparkSession.withActive(
+      end.qe.executedPlan.collectFirst { case adaptive: AdaptiveSparkPlanExec => Snapshot.nodes(Snapshot.number(adaptive.executedPlan)) }.getOrElse(Nil)))
 
   def last(sessions: Set[String]): Option[QueryRecord] = synchronized(records.values.toSeq.reverseIterator.find(r => sessions(r.session)))
 

@@ -46,12 +46,14 @@ def _is_whole(plan: Plan, scan: Scan) -> bool:
     return said == {scan.literals} and all(share_kept(node.conjuncts) == 1.0 for node in above) and share_kept(scan.filters) == 1.0
 
 
-def has_rows_to_see(plan: Plan) -> bool:
-    """Whether it is not known how many rows the conditions on some scan leave, and a stage that has not finished will tell."""
+def rows_to_see(plan: Plan) -> frozenset[str]:
+    """The `condition_key` of scans of which it is not known how many rows their conditions leave, and a stage that has not finished
+    will tell, if no filter narrows them."""
     finished = {node.children[0] for node in plan.nodes if isinstance(node, QueryStage) and node.materialized}
     open_ones = (node for node in plan.nodes if isinstance(node, Exchange) and node.children and node.id not in finished)
     scans = (_only_scan(plan, exchange) for exchange in open_ones)
-    return any(scan is not None and scan.left is None and condition_key(plan, scan) is not None for scan in scans)
+    keys = (condition_key(plan, scan) for scan in scans if scan is not None and scan.left is None)
+    return frozenset(key for key in keys if key is not None)
 
 
 def with_rows_left(plan: Plan, seen: Callable[[str], int | None]) -> Plan:

@@ -12,12 +12,13 @@ from planner.decide import DecideSettings
 from planner.generate import plan_filters
 from planner.index_remarks import with_index_remarks
 from planner.running import with_filters_at_work
-from planner.seen_rows import has_rows_to_see, rows_left, with_rows_left
+from planner.seen_rows import rows_left, rows_to_see, with_rows_left
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from planner.static import plan_statics, with_statics
 from planner.waits import waits_of
 from rtfilter.errors import ProtocolError
+from rtfilter.feedback.looks import Looks
 from rtfilter.feedback.memory import Memory, OfExecution
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.folders import cache_directory
@@ -64,6 +65,7 @@ class Requests:
         self.store = self.packs.footers
         self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
         self._seen_rows: Memory[int] = Memory()
+        self._looks = Looks()
         self._shares: Memory[float] = Memory()
         self._waits: Memory[RowWork] = Memory()
         self._accounts = Accounts(self.feedback)
@@ -106,7 +108,8 @@ class Requests:
         if not options.enabled:
             return {"placeholders": [], "candidates": [], "unsettled": []}, b""
         spark = frame.json.get("spark") or {}
-        waits = OfExecution(self._waits, frame.json.get("execution"))
+        execution = frame.json.get("execution")
+        waits = OfExecution(self._waits, execution)
         settings = PlanSettings(
             decision=str(frame.json["decision"]),
             kinds=options.kinds,
@@ -134,7 +137,7 @@ class Requests:
         planned = plan_filters(plan, settings if past is None else past.recalled(settings))
         waits.tell(waits_of(planned))
         answer: dict[str, Any] = planned.to_dict() if past is None else past.named(planned)
-        if past is not None and has_rows_to_see(plan):
+        if past is not None and execution is not None and self._looks.wanted(rows_to_see(plan)):
             answer = {**answer, "wants_end": True}
         if options.packs_enabled:
             scans = (placeholder["scan"] for placeholder in answer["placeholders"])
@@ -181,10 +184,11 @@ class Requests:
         return {}, b""
 
     def _executed(self, frame: Frame) -> tuple[Message, bytes]:
-        options, nodes = options_of(frame), frame.json.get("nodes")
+        options = options_of(frame)
         try:
-            if nodes and options.feedback_enabled:
-                self._seen_rows.tell(rows_left(parse_snapshot(nodes)))
+            if options.feedback_enabled:
+                for nodes in frame.json["plans"]:
+                    self._seen_rows.tell(rows_left(parse_snapshot(nodes)))
         finally:
             self._accounts.add(frame.json["record"], options)
         return {}, b""

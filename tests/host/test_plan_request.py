@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import SnapshotError
+from rtfilter.feedback.looks import MOST_LOOKS
 from rtfilter.feedback.memory import Memory
 from rtfilter.host.fills import Message
 from rtfilter.host.frames import Frame
@@ -40,11 +41,10 @@ def test_without_reuse_a_build_side_that_would_run_twice_is_not_waited_for(
     assert reason in {candidate["reason"] for candidate in answer["candidates"]}
 
 
-def executed(requests: Requests, root: Raw, feedback: bool = True) -> Message:
-    """The answer to the end of an execution without filters, whose plan ran as this one."""
+def executed(requests: Requests, nodes: list[Raw], conf: dict[str, str]) -> Message:
+    """The answer to the end of an execution without filters, whose plan ran as these nodes."""
     record = {"execution": 1, "session": "s", "description": None, "decisions": [], "fills": [], "scans": [], "row_filters": []}
-    conf = {"rtfilter.feedback.enabled": str(feedback).lower()}
-    return requests.answer(Frame({"op": "executed", "conf": conf, "record": record, "nodes": nodes_of(root)}))[0]
+    return requests.answer(Frame({"op": "executed", "conf": conf, "record": record, "plans": [nodes]}))[0]
 
 
 @pytest.mark.parametrize("at_end", [True, False])
@@ -67,17 +67,26 @@ def test_rows_that_a_finished_stage_told_count_in_the_next_plan(requests: Reques
     assert asked(query) == (["WAIT_DOES_NOT_PAY"], feedback)
     for root in finished:
         if at_end:
-            assert executed(requests, root, feedback) == {}
+            assert executed(requests, nodes_of(root), {"rtfilter.feedback.enabled": str(feedback).lower()}) == {}
         else:
             asked(root)
     assert asked(query) == (["PLANNED" if feedback else "WAIT_DOES_NOT_PAY"], False)
 
 
+def test_what_ends_do_not_tell_is_not_asked_for_for_ever(requests: Requests) -> None:
+    def wants_end(execution: int | None, **more: object) -> bool:
+        probe = scan("large", column(1, "k"), column(2, "v"), bytes=10**9, **{"literals": "x", "roots": ["file:/large"], **more})
+        root = merged(probe, DIM, [attr(1)], [attr(11)])
+        return bool(plan_request(requests, root, {}, execution, feedback=True).get("wants_end", False))
+
+    assert [wants_end(None) for _ in range(MOST_LOOKS)] == [False] * MOST_LOOKS, "nothing ends that is not executed"
+    assert [wants_end(execution) for execution in range(MOST_LOOKS + 1)] == [True] * MOST_LOOKS + [False]
+    assert wants_end(9, literals="y")
+
+
 def test_what_can_not_be_read_of_the_end_keeps_no_record_out_of_the_log(requests: Requests, tmp_path: Path) -> None:
-    record = {"execution": 1, "session": "s", "description": None, "decisions": [], "fills": [], "scans": [], "row_filters": []}
-    conf = {"rtfilter.log.path": str(tmp_path / "log.jsonl")}
     with pytest.raises(SnapshotError):
-        requests.answer(Frame({"op": "executed", "conf": conf, "record": record, "nodes": [{"id": 7}]}))
+        executed(requests, [{"id": 7}], {"rtfilter.log.path": str(tmp_path / "log.jsonl")})
     assert (tmp_path / "log.jsonl").read_text().count("\n") == 1
 
 

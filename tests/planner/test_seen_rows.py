@@ -9,7 +9,7 @@ import pytest
 from planner.cost import Machine
 from planner.estimates import Estimates
 from planner.nodes import Plan, Scan
-from planner.seen_rows import has_rows_to_see, rows_left, with_rows_left
+from planner.seen_rows import rows_left, rows_to_see, with_rows_left
 from tests.planner.plans import (
     Raw,
     aggregate,
@@ -127,15 +127,15 @@ def test_a_stage_that_has_not_finished_tells_nothing() -> None:
 def test_the_end_is_worth_a_look_as_long_as_rows_of_a_stage_are_not_known(wrap: Any) -> None:
     root = join(table(11), wrap(table()), [attr(11)], [attr(1)])
     told = seen(stage(wrap(table()), rows=400_000, bytes=10**7))
-    assert has_rows_to_see(plan_of(root)) and not has_rows_to_see(with_rows_left(plan_of(root), told.get))
+    assert rows_to_see(plan_of(root)) == set(told) and not rows_to_see(with_rows_left(plan_of(root), told.get))
     # It has finished, and told what there was to tell.
-    assert not has_rows_to_see(plan_of(stage(wrap(table()), rows=400_000, bytes=10**7)))
-    assert has_rows_to_see(plan_of(stage(wrap(table()))))
+    assert not rows_to_see(plan_of(stage(wrap(table()), rows=400_000, bytes=10**7)))
+    assert rows_to_see(plan_of(stage(wrap(table())))) == set(told)
 
 
 @pytest.mark.parametrize("below", [aggregate(table(), [attr(1)]), table(asked=None), other("LocalLimit", table())])
 def test_the_end_is_worth_no_look_where_it_tells_nothing(below: Raw) -> None:
-    assert not has_rows_to_see(plan_of(exchange(below)))
+    assert not rows_to_see(plan_of(exchange(below)))
 
 
 def test_more_rows_than_the_table_has_are_all_of_them() -> None:

@@ -3,7 +3,7 @@ package org.apache.spark.sql.execution.rtfilter
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.SQLExecution
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import scala.collection.mutable
 import scala.util.Try
@@ -34,7 +34,7 @@ final class QueryRecord(val execution: Long, val session: String, description: O
 }
 
 /** The latest executions with the layer on, and decisions of plans that have not run yet. Bounded. */
-object QueryLog extends Logging {
+object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   private val Kept = 200
   private val records = new mutable.LinkedHashMap[Long, QueryRecord]
   private val planned = new mutable.LinkedHashMap[String, ObjectNode]
@@ -58,17 +58,20 @@ object QueryLog extends Logging {
   /** The host writes the log and learns from the figures; the query has its rows by now. */
   def finished(host: PlannerHost, end: SparkListenerSQLExecutionEnd): Unit = synchronized(records.get(end.executionId).tapEach(_.end())).foreach { record =>
     try {
-      val ran = if (record.wantsEnd) Try(planThatRan(end)).getOrElse(Nil) else Nil
-      val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson, "nodes" -> ran)).json
+      val ran = if (record.wantsEnd) Try(plansThatRan(end)).getOrElse(Nil) else Nil
+      val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson, "plans" -> ran)).json
       // Wrong options were warned of when the query was planned.
       if (!answer.path("ok").asBoolean(false) && answer.path("kind").asText != "option") logWarning(s"rtfilter: ${answer.path("error").asText}")
     } catch { case NonFatal(e) => if (record.options.contains("rtfilter.log.path")) logWarning(s"rtfilter: execution ${end.executionId} is not logged: ${e.getMessage}") }
   }
 
-  /** Told as it was planned: with the session's time zone, and with sizes of tables as they were added up then. Checked on 4.3: `qe` is set on what is posted. */
-  private def planThatRan(end: SparkListenerSQLExecutionEnd): Seq[ObjectNode] =
+  /**
+   * The query's own and those of its subqueries, told as they were planned: with the session's time zone, and with sizes of tables as they were
+   * added up then. Checked on 4.3: `qe` is set on what is posted.
+   */
+  private def plansThatRan(end: SparkListenerSQLExecutionEnd): Seq[Seq[ObjectNode]] =
     SQLExecution.withExecutionId(end.qe.sparkSession, end.executionId.toString)(end.qe.sparkSession.withActive(
-      end.qe.executedPlan.collectFirst { case adaptive: AdaptiveSparkPlanExec => Snapshot.nodes(Snapshot.number(adaptive.executedPlan)) }.getOrElse(Nil)))
+      collectWithSubqueries(end.qe.executedPlan) { case adaptive: AdaptiveSparkPlanExec => Snapshot.nodes(Snapshot.number(adaptive.executedPlan)) }))
 
   def last(sessions: Set[String]): Option[QueryRecord] = synchronized(records.values.toSeq.reverseIterator.find(r => sessions(r.session)))
 

@@ -108,6 +108,7 @@ class RowWork:
     bytes, it becomes part of a broadcast. `kept`: the share of rows with a partner that was expected at planning,
     `wait_ms` what filling was expected to cost by waiting, by a job of its own and by asking. `spared_ns`: core time that a row of
     the scan, with a partner or without one, has no more before it since the scan waited. `join`: the filter's, by its number.
+    `key_share`: the share of the scan's rows that each key let through on average in an earlier query; None where nobody knows.
     """
 
     scan_bytes: float = 8.0
@@ -125,6 +126,7 @@ class RowWork:
     wait_ms: float = 0.0
     spared_ns: float = 0.0
     join: int | None = None
+    key_share: float | None = None
 
     def to_dict(self) -> dict[str, float | int | None]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

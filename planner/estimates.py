@@ -122,6 +122,15 @@ class Estimates:
         """The size of what a node puts out without the placed filters."""
         return self._without_reductions().size_of(node)
 
+    def rows_without_filters(self, node: int) -> float | None:
+        """The rows that a node would put out without the filters below it, be they placed or at work already.
+
+        Too many where the join of one that is at work is itself below the node.
+        """
+        bare = self.bare_size_of(node)
+        at_work = math.prod(below.passed for below in self.plan.subtree(node) if isinstance(below, Scan))
+        return None if bare is None else bare.rows / max(at_work, LEAST_SHARE)
+
     def _without_reductions(self) -> Estimates:
         if self._bare is None:
             self._bare = Estimates(self.plan)

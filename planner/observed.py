@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -32,25 +33,43 @@ class Traits:
 class Observation:
     """The past of a filter: how often in a row it won nothing, and the shares of rows that it let through the last time.
 
-    `packs`: of rows in packs that it kept; `kept`: after its row test too, where there was one.
+    `packs`: of rows in packs that it kept; `kept`: after its row test too, where there was one. `build_rows`: of how many rows its
+    keys were. `key_share`: the share of the scan's rows that each key let through on average; None where rows were not tested.
     """
 
     losses: int = 0
     kept: float | None = None
     packs: float | None = None
+    build_rows: int | None = None
+    key_share: float | None = None
+
+    def had_more(self, rows: float, fewer_rows: float) -> bool:
+        """Whether the build side had more rows then: rather `rows` than the `fewer_rows` that filters of its scans make of them.
+
+        Both are estimates, each as likely to be too high by some factor as too low: the nearer one counts.
+        """
+        return self.build_rows is not None and fewer_rows < rows and self.build_rows > math.sqrt(rows * fewer_rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The shares of an `Observation`; `at_least`: they may be more without other filters that were there then."""
+    """The shares of an `Observation`.
+
+    `at_least`: they may be more without other filters that were there then; `at_most`: less with others that were not.
+    """
 
     kept: float
     packs: float | None = None
     at_least: bool = False
+    at_most: bool = False
+    key_share: float | None = None
 
     def share_of(self, estimated: float | None) -> float:
         """What to expect, where nothing observed would let one expect `estimated`."""
-        return max(self.kept, estimated) if self.at_least and estimated is not None else self.kept
+        if estimated is None:
+            return self.kept
+        share = max(self.kept, estimated) if self.at_least else self.kept
+        return min(share, estimated) if self.at_most else share
 
     def packs_with(self, share: float) -> float | None:
         """The share of rows in packs that are kept if `share` of the rows is let through; None where nothing observed says so."""

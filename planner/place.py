@@ -79,7 +79,8 @@ class _Forecasts:
     def observed(self, proposal: Proposal) -> Observed | None:
         """The share of rows that the filter let through the last time; other literals than its own say nothing of it.
 
-        Filters that could reduce its build side and are refused now may have been placed then: without them it is no less.
+        Filters that could reduce its build side and are refused now may have been placed then: without them it is no less. Those
+        that are placed now, or at work, may not have been: with them it is no more.
         """
         plan = self.estimates.plan
         recall = self.settings.recall
@@ -87,7 +88,9 @@ class _Forecasts:
         if observation is None or observation.kept is None:
             return None
         fed = any(feeds(plan, other, proposal.source) for other in self.refused_feeders)
-        return Observed(observation.kept, observation.packs, at_least=fed)
+        size, unfiltered = self.estimates.size_of(proposal.source), self.estimates.rows_without_filters(proposal.source)
+        had_more = size is not None and unfiltered is not None and observation.had_more(unfiltered, size.rows)
+        return Observed(observation.kept, observation.packs, at_least=fed, at_most=had_more, key_share=observation.key_share)
 
 
 def feeds(plan: Plan, feeder: Proposal, source: int) -> bool:

@@ -29,7 +29,7 @@ PASSING_REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one filter did. `kept` and `packs` are shares of rows (`Observation`); what names it is that of its placeholder."""
+    """What one filter did, in the terms of `Observation`; what names it is that of its placeholder."""
 
     key: str
     literals: str
@@ -40,6 +40,8 @@ class Lesson:
     lost: bool
     kept: float | None
     packs: float | None = None
+    build_rows: int | None = None
+    key_share: float | None = None
 
 
 def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
@@ -70,7 +72,15 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
         if entry.id in waited and (lost or not entry.rows_tested):
             continue
         label = f"{entry.build} -> {entry.probe}"
-        lesson = Lesson(**named[entry.id], label=label, lost=lost, kept=share_kept(entry), packs=share_in_packs(entry))
+        lesson = Lesson(
+            **named[entry.id],
+            label=label,
+            lost=lost,
+            kept=share_kept(entry),
+            packs=share_in_packs(entry),
+            build_rows=entry.build_rows,
+            key_share=share_by_key(entry),
+        )
         name = lesson.key, lesson.literals
         before = found.get(name)
         found[name] = lesson if before is None else replace(lesson, lost=lesson.lost and before.lost)
@@ -140,6 +150,14 @@ def share_kept(entry: FilterReport) -> float | None:
     if share is None:
         return entry.passed_actual
     return share if entry.passed_actual is None else share * entry.passed_actual
+
+
+def share_by_key(entry: FilterReport) -> float | None:
+    """The share of a table's rows that one key of a filter let through on average; None where rows or keys were not counted."""
+    share = share_kept(entry)
+    if entry.kind != "set" or not entry.keys or entry.passed_actual is None or share is None:
+        return None
+    return share / entry.keys
 
 
 def share_in_packs(entry: FilterReport) -> float | None:

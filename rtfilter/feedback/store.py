@@ -18,7 +18,7 @@ from filelock import FileLock
 from planner.observed import Observation, Recall, Traits
 from rtfilter.feedback.lessons import Lesson
 
-VERSION = 3
+VERSION = 4
 MOST_ENTRIES = 2_000
 # Of one filter under changing literals the latest so many: a year's months, and what is asked in between.
 MOST_LITERALS = 16
@@ -38,7 +38,7 @@ Entries: TypeAlias = dict[tuple[str, str], "Entry"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The latest of a filter: its inputs, losses in a row on them, shares of rows kept (`Observation`), and when (Unix seconds)."""
+    """The latest of a filter: its inputs, losses in a row on them, what it let through (`Observation`), and when (Unix seconds)."""
 
     inputs: str
     root: str
@@ -47,7 +47,12 @@ class Entry:
     losses: int
     kept: float | None
     packs: float | None
+    build_rows: int | None
+    key_share: float | None
     at_s: float
+
+    def observation(self, losses: int) -> Observation:
+        return Observation(losses, self.kept, self.packs, self.build_rows, self.key_share)
 
 
 class FeedbackStore:
@@ -86,8 +91,8 @@ class FeedbackStore:
                 return None
             state = index_state(entry.root)
             if state is None:
-                return Observation(0, entry.kept, entry.packs)
-            return Observation(entry.losses, entry.kept, entry.packs) if state == entry.indexes else None
+                return entry.observation(losses=0)
+            return entry.observation(entry.losses) if state == entry.indexes else None
 
         return recalled
 
@@ -173,8 +178,18 @@ def with_lessons(entries: Entries, lessons: Iterable[Lesson], now_s: float) -> E
         same = before is not None and (before.inputs, before.indexes) == (lesson.inputs, lesson.indexes)
         losses = (before.losses if before is not None and same else 0) + 1 if lesson.lost else 0
         label = lesson.label[:MOST_LABEL]
-        entry = Entry(lesson.inputs, lesson.root, lesson.indexes, label, losses, lesson.kept, lesson.packs, now_s)
-        found[lesson.key, lesson.literals] = entry
+        found[lesson.key, lesson.literals] = Entry(
+            inputs=lesson.inputs,
+            root=lesson.root,
+            indexes=lesson.indexes,
+            label=label,
+            losses=losses,
+            kept=lesson.kept,
+            packs=lesson.packs,
+            build_rows=lesson.build_rows,
+            key_share=lesson.key_share,
+            at_s=now_s,
+        )
     return bounded(found, now_s - MOST_AGE_S)
 
 
@@ -223,6 +238,8 @@ def parse_entries(content: Mapping[str, Any]) -> Entries:
             losses=int(raw["losses"]),
             kept=_share(raw["kept"]),
             packs=_share(raw["packs"]),
+            build_rows=None if raw["build_rows"] is None else int(raw["build_rows"]),
+            key_share=_share(raw["key_share"]),
             at_s=float(raw["at_s"]),
         )
     return found

@@ -43,7 +43,7 @@ def feedback(tmp_path: Path) -> FeedbackStore:
 def test_a_record_is_learned_from_and_logged_before_the_answer(feedback: FeedbackStore, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     Accounts(feedback, wait_s=30).add(executed(outcome("d1.0")), options(log_path=log))
-    assert known(feedback) == Observation(0, SHARE, SHARE)
+    assert known(feedback) == Observation(0, SHARE, SHARE, build_rows=210)
     assert log.read_text().count("\n") == 1
 
 
@@ -71,18 +71,18 @@ def test_what_is_learned_goes_into_the_file_that_the_options_name_and_is_known_a
     own = options(feedback_path=tmp_path / "own.json")
     first = Accounts(feedback, wait_s=30)
     first.add(executed(outcome("d1.0")), own)
-    assert known(feedback) is None and known(first.feedback_of(own)) == Observation(0, SHARE, SHARE)
+    assert known(feedback) is None and known(first.feedback_of(own)) == Observation(0, SHARE, SHARE, build_rows=210)
     first.close()
     second = Accounts(feedback, wait_s=30)
     again = second.feedback_of(own)
     second.add({}, options(feedback_enabled="false"))  # what was begun before has ended by then
-    assert known(again) == Observation(0, SHARE, SHARE)
+    assert known(again) == Observation(0, SHARE, SHARE, build_rows=210)
 
 
 def test_a_log_that_cannot_be_written_is_an_error_and_the_record_is_learned_from(feedback: FeedbackStore, tmp_path: Path) -> None:
     with pytest.raises(QueryLogError, match="missing"):
         Accounts(feedback, wait_s=30).add(executed(outcome("d1.0")), options(log_path=tmp_path / "missing" / "log"))
-    assert known(feedback) == Observation(0, SHARE, SHARE)
+    assert known(feedback) == Observation(0, SHARE, SHARE, build_rows=210)
 
 
 def test_a_cache_directory_that_hangs_does_not_hold_up_hello_and_what_is_in_it_is_read_when_it_goes_on(

@@ -45,6 +45,20 @@ def test_rows_that_were_dropped_count_on_top_of_packs() -> None:
     assert lesson.kept == pytest.approx(0.05)
 
 
+def test_rows_that_were_tested_say_what_each_key_lets_through() -> None:
+    def by_key(tested: int, **counted: Any) -> float | None:
+        packs = {"packs_total": 4, "packs_kept": 2, "rows_total": 1000, "rows_kept": 500}
+        filled = outcome("d1.0", rows=True, **{**packs, "keys": 25, "build_rows": 30, **counted})
+        (lesson,) = lessons_of(executed(filled, rows=[counts("d1.0", tested, tested // 10 * 9)]))
+        assert lesson.build_rows == 30
+        return lesson.key_share
+
+    assert by_key(500) == pytest.approx(0.05 / 25)
+    assert by_key(0) is None
+    assert by_key(500, kind="bloom") is None
+    assert by_key(500, keys=0) is None
+
+
 @pytest.mark.parametrize(("dropped", "lost"), [(0, True), (19, True), (20, False), (900, False)])
 def test_without_packs_a_row_test_has_to_drop_two_percent(dropped: int, lost: bool) -> None:
     (lesson,) = lessons_of(executed(outcome("d1.0", rows=True, **NO_PACK), rows=[counts("d1.0", 1000, dropped)]))

@@ -41,7 +41,7 @@ def losses(store: FeedbackStore, of: Lesson = LOSS, indexes: str | None = "") ->
 # An entry of the file that a store would believe.
 WHOLE = (
     '{"key":"k","literals":"l","inputs":"i","root":"file:/t","indexes":"","label":"",'
-    '"losses":7,"kept":0.5,"packs":0.25,"at_s":1e99}'
+    '"losses":7,"kept":0.5,"packs":0.25,"build_rows":64,"key_share":0.125,"at_s":1e99}'
 )
 
 
@@ -248,7 +248,7 @@ def test_bounds_keep_the_latest_of_each_filter_in_their_order(learned: list[tupl
     entries: Entries = {}
     for key, literals, at_s in learned:
         entries.pop((str(key), str(literals)), None)
-        entries[str(key), str(literals)] = Entry("i", "r", "", "", 0, None, None, float(at_s))
+        entries[str(key), str(literals)] = Entry("i", "r", "", "", 0, None, None, None, None, float(at_s))
     found = list(bounded(entries, 3.0).items())
     fresh = [item for item in entries.items() if item[1].at_s >= 3.0]
     assert found == [item for item in fresh if item in found]
@@ -272,6 +272,8 @@ def test_bounds_keep_the_latest_of_each_filter_in_their_order(learned: list[tupl
                 "5",
                 *(WHOLE.replace("0.5", value) for value in ("[]", "1.01", "-0.5", "NaN")),
                 *(WHOLE.replace("7", value) for value in ("Infinity", "NaN")),
+                *(WHOLE.replace("64", value) for value in ("Infinity", "[]")),
+                *(WHOLE.replace("0.125", value) for value in ("[]", "1.01", "-0.5", "NaN")),
             )
         ),
         pytest.param(b"[" * 500_000, id="half a million lists in each other"),
@@ -290,7 +292,7 @@ def test_a_file_that_cannot_be_read_is_no_error_and_is_replaced(path: Path, cont
 def test_an_entry_with_all_its_parts_is_believed(path: Path) -> None:
     path.parent.mkdir()
     path.write_text(f'{{"version":{VERSION},"entries":[{WHOLE}]}}')
-    assert past(FeedbackStore(path)) == Observation(7, 0.5, 0.25)
+    assert past(FeedbackStore(path)) == Observation(7, 0.5, 0.25, 64, 0.125)
 
 
 def test_a_file_of_an_older_version_is_forgotten(path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,9 +12,11 @@ from planner.answer import FilterPlan
 from planner.chains import judge_proposals
 from planner.cost import Constants, Machine
 from planner.estimates import Estimates
+from planner.generate import plan_filters
 from planner.nodes import Join
 from planner.observed import Observation, Traits
 from planner.propose import propose_filters
+from planner.running import with_filters_at_work
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
 from tests.planner.plans import (
@@ -27,6 +29,7 @@ from tests.planner.plans import (
     join,
     merged,
     nodes_of,
+    plan_of,
     project,
     reasons,
     scan,
@@ -168,6 +171,39 @@ def test_what_a_filter_let_through_behind_a_feeder_is_not_expected_of_it_alone()
     assert past
     large = suppliers_of_a_nation(ONE_NATION)
     assert reasons_of(large, recall=recall) == {NATION: "PLANNED", SUPPLIER: "PLANNED"}
+
+
+def past_of(probed: str, observation: Observation) -> Callable[[Traits], Observation | None]:
+    """The past of the filter of one table."""
+    return lambda traits: observation if traits.root.endswith(probed) else None
+
+
+@pytest.mark.parametrize("nation", [ONE_NATION, broadcast(ONE_NATION), stage(broadcast(ONE_NATION), rows=1, bytes=100)])
+def test_what_a_filter_let_through_without_a_feeder_is_the_most_that_it_does_behind_one(nation: Raw) -> None:
+    # Lineitem was filtered by all suppliers, for the wait for nation was refused then; that must not refuse it for ever.
+    everything = Observation(0, 1.0, build_rows=10_000)
+    assert reasons_of(suppliers_of_a_nation(nation), recall=past_of("lineitem", everything)) == {
+        NATION: "PLANNED",
+        SUPPLIER: "PLANNED",
+    }
+    of_one_nation = Observation(0, 1.0, build_rows=410)
+    waits = reasons_of(suppliers_of_a_nation(nation), recall=past_of("lineitem", of_one_nation))
+    assert waits[SUPPLIER] == "WAIT_DOES_NOT_PAY"
+
+
+def test_a_feeder_at_work_counts_as_one() -> None:
+    supplier = table("supplier", 21, 10_000)
+    supplier["children"][0]["runs"] = ["d1.0"]
+    ordered = merged(table("lineitem", 1, 1_500_000), table("orders", 11, 375_000), [attr(1)], [attr(11)])
+    root = join(ordered, stage(broadcast(supplier), rows=411, bytes=9_000), [attr(2)], [attr(21)])
+
+    def reason(build_rows: int) -> str:
+        plan = with_filters_at_work(plan_of(root), {"d1.0": 0.04}.get)
+        settings = PlanSettings("d1", machine=TWO_CORES, recall=past_of("lineitem", Observation(0, 1.0, build_rows=build_rows)))
+        (found,) = (each.reason for each in plan_filters(plan, settings).candidates if each.build == "supplier.s_0")
+        return found
+
+    assert (reason(10_000), reason(411)) == ("PLANNED", "WAIT_DOES_NOT_PAY")
 
 
 def test_a_join_of_the_build_side_itself_needs_no_feeder() -> None:

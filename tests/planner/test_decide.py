@@ -232,6 +232,18 @@ class TestRows:
         assert share_passed(replace(unknown, ahead=replace(SHUFFLED, kept=0.25))) == 0.25
         assert not decide(replace(unknown, ahead=replace(SHUFFLED, kept=0.99))).rows
 
+    def test_what_each_key_let_through_in_an_earlier_query_counts_more_than_the_span(self) -> None:
+        """Of TPC-H's order numbers a quarter of their span is there: so many keys of them have four times the share."""
+        orders = replace(self.AHEAD, packs_rejected=0, rows_rejected=0, keys=729_413, value_span=6_000_000)
+        seen = replace(SHUFFLED, kept=0.1, key_share=0.4862 / 729_413)
+        assert share_passed(orders) == pytest.approx(0.1216, abs=1e-4)
+        assert share_passed(replace(orders, ahead=seen)) == pytest.approx(0.4862)
+        # With half the keys half of it, whatever the planning has expected.
+        assert share_passed(replace(orders, ahead=seen, keys=364_706)) == pytest.approx(0.2431, abs=1e-4)
+        # A bloom filter's or a range's keys are not all that it lets through.
+        assert share_passed(replace(orders, ahead=seen, kind="bloom")) == pytest.approx(0.1216, abs=1e-4)
+        assert share_passed(replace(orders, ahead=seen, keys=10**8)) == 1.0
+
     def test_no_key_at_all_passes_nothing(self) -> None:
         assert share_passed(replace(self.AHEAD, form="empty", keys=0, value_span=None)) == 0.0
 

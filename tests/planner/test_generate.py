@@ -78,6 +78,7 @@ class TestPlaceholders:
                 "wait_ms": pytest.approx(8.4964),
                 "spared_ns": 0.0,
                 "join": 0,
+                "key_share": None,
             },
             "keep_nulls": False,
         }

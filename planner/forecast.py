@@ -82,7 +82,7 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     estimated = semi_join_share(build.kept, build.rows, rows, distinct)
     share = estimated if observed is None else observed.share_of(estimated)
     wait_ms = _wait_ms(estimates, settings, proposal, build.rows)
-    work = replace(work, kept=share, wait_ms=wait_ms, key_share=None if observed is None else observed.key_share)
+    work = replace(work, kept=share, wait_ms=wait_ms)
     own = settings_for(settings, scan.hints, scan.table)
     # What earlier filters have left, as rows of the scan: what they drop, this one gains nothing by.
     left = found / work.tested

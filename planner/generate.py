@@ -215,8 +215,13 @@ def _answer(settings: PlanSettings, entries: Sequence[Entry], judged: _Judged) -
 
 
 def _shared_work(plan: Plan, settings: PlanSettings, entry: Entry, work: RowWork, filters: int) -> RowWork:
-    """The work of a filter's rows with its part of one wait for `filters` filters, and of what an earlier one has spared."""
-    work = replace(work, wait_ms=work.wait_ms / filters, join=entry.join)
+    """The work of a filter's rows with its part of one wait for `filters` filters, and of what an earlier one has spared.
+
+    What is expected of a join's filters on one scan is expected of all together; what a key lets through is each one's own.
+    """
+    assert entry.proposal is not None, "it has a filter"
+    past = None if settings.recall is None else settings.recall(traits_of_proposal(plan, settings, entry.proposal))
+    work = replace(work, wait_ms=work.wait_ms / filters, join=entry.join, key_share=None if past is None else past.key_share)
     join = plan.nodes[entry.join]
     assert isinstance(join, Join)
     before = settings.waited(_key_id(join, entry)) if join.kind == BROADCAST else None

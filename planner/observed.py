@@ -62,7 +62,6 @@ class Observed:
     packs: float | None = None
     at_least: bool = False
     at_most: bool = False
-    key_share: float | None = None
 
     def share_of(self, estimated: float | None) -> float:
         """What to expect, where nothing observed would let one expect `estimated`."""

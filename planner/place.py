@@ -90,7 +90,7 @@ class _Forecasts:
         fed = any(feeds(plan, other, proposal.source) for other in self.refused_feeders)
         size, unfiltered = self.estimates.size_of(proposal.source), self.estimates.rows_without_filters(proposal.source)
         had_more = size is not None and unfiltered is not None and observation.had_more(unfiltered, size.rows)
-        return Observed(observation.kept, observation.packs, at_least=fed, at_most=had_more, key_share=observation.key_share)
+        return Observed(observation.kept, observation.packs, at_least=fed, at_most=had_more)
 
 
 def feeds(plan: Plan, feeder: Proposal, source: int) -> bool:

@@ -192,6 +192,14 @@ class TestRefusals:
         assert [len(placeholder.columns) for placeholder in answer.placeholders] == [1, 1]
         assert answer.candidates[-1].reason == "LOST_TWICE"
 
+    def test_each_key_of_a_join_is_told_what_its_own_values_let_through(self) -> None:
+        keys = [attr(1, "k"), attr(2, "v")], [attr(11, "d_key"), attr(12, "d_name")]
+        plan = join(exchange(fact()), exchange(dim(bytes=1000)), *keys, kind="sort_merge_join", build_side=None)
+        shares = dict(zip((each.traits for each in answer_to(plan).placeholders), (0.001, 0.002, None), strict=True))
+        answer = answer_to(plan, recall=lambda traits: Observation(key_share=shares.get(traits)))
+        assert [placeholder.ahead.key_share for placeholder in answer.placeholders] == [0.001, 0.002, None]
+        assert [placeholder.ahead.key_share for placeholder in answer_to(plan).placeholders] == [None, None, None]
+
 
 class TestEstimates:
     def test_what_was_let_through_with_the_same_literals_decides_on_the_wait(self) -> None:

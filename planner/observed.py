@@ -71,8 +71,11 @@ class Observed:
         return min(share, estimated) if self.at_most else share
 
     def packs_with(self, share: float) -> float | None:
-        """The share of rows in packs that are kept if `share` of the rows is let through; None where nothing observed says so."""
-        return self.packs if share <= self.kept else None
+        """The share of rows in packs that are kept if `share` of the rows is let through; None where nothing observed says so.
+
+        Packs were seen with the keys that let `kept` through: of fewer keys they may be fewer, of more they may be more.
+        """
+        return self.packs if share == self.kept else None
 
 
 # The past of a filter of exactly these traits, None where there is none.

@@ -3,9 +3,11 @@
     python tests/measure/slices.py keep docs/measured/tpch-sf10-natural.jsonl OUT
     python tests/measure/slices.py show docs/measured/*.jsonl
     python tests/measure/slices.py estimates docs/measured/tpch-sf10-natural.jsonl OUT
+    python tests/measure/slices.py changed docs/measured/tpch-sf10-natural.jsonl OUT
 
 The first adds OUT's queries, finished or not yet, or replaces them; the second prints what docs/benchmarks.md says of each series;
-the third holds OUT's estimates against the gains of the series.
+the third holds OUT's estimates against the gains of the series; the fourth names the queries whose filters in OUT, a short run of
+a newer build (`--modes rtfilter --runs 1 --warmup 3`), did something else than in the series: those are measured again.
 Modes of one query ran in turns in one process, so that ratios hold; times of different lines may be of different hours. `build` is
 the last commit of the code that ran: keep before you change it. cost=never counts as off where it did not run, whose plans it has.
 """
@@ -28,6 +30,8 @@ from rtfilter.bench.run import Execution, Measurement
 from rtfilter.bench.suite import Query
 
 Line = dict[str, Any]
+# Numbers of rows that differ by less are taken for those of the same filter.
+SAME_SHARE = 0.02
 
 
 def keep(series: Path, out: Path) -> int:
@@ -58,6 +62,24 @@ def estimates(series: Path, out: Path) -> str:
     newer = {query: _applied(filters) for query, mode, _, filters in _measured(out) if mode == RTFILTER}
     lines = [{**line, "filters": newer[line["query"]]} for line in _lines(series) if line["query"] in newer]
     return agreement_text(filter_gains({line["query"]: _by_mode(line) for line in lines}))
+
+
+def changed(series: Path, out: Path) -> str:
+    """Queries whose applied filters removed other numbers of rows in OUT, a line for each, then how many are the same."""
+    newer = {query: _applied(filters) for query, mode, _, filters in _measured(out) if mode == RTFILTER}
+    told, same = [], 0
+    for line in _lines(series):
+        if line["query"] in newer:
+            before, after = (sorted(each[-1] for each in filters) for filters in (line["filters"], newer[line["query"]]))
+            if _about_equal(before, after):
+                same += 1
+            else:
+                told.append(f"{line['query']} ({line['build']}): {before} {after}")
+    return "\n  ".join([f"{series.stem}:", *told, f"{same} queries as before, {len(told)} not"])
+
+
+def _about_equal(before: list[int], after: list[int]) -> bool:
+    return len(before) == len(after) and all(abs(a - b) <= SAME_SHARE * max(a, b) for a, b in zip(before, after, strict=True))
 
 
 def _measured(out: Path) -> Iterator[tuple[str, str, Mapping[str, Any], list[Mapping[str, Any]]]]:
@@ -124,6 +146,8 @@ if __name__ == "__main__":
         print(keep(Path(sys.argv[2]), Path(sys.argv[3])), "queries kept")
     elif sys.argv[1] == "estimates":
         print(estimates(Path(sys.argv[2]), Path(sys.argv[3])))
+    elif sys.argv[1] == "changed":
+        print(changed(Path(sys.argv[2]), Path(sys.argv[3])))
     else:
         every = [Path(name) for name in sys.argv[2:]]
         print("\n".join([*(show(series) for series in every), pooled(every)]))

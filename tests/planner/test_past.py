@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.answer import Placeholder
-from planner.observed import Observation, Recall, Traits
+from planner.observed import Observation, Observed, Recall, Traits
 from tests.planner.plans import (
     Raw,
     answer_to,
@@ -231,3 +231,21 @@ class TestEstimates:
         assert only_candidate(gated(wide), recall=past(gated(dim(words=("not_null",), asks="day > 9")), 0, 0.001)).reason == (
             only_candidate(gated(wide)).reason
         )
+
+
+class TestObserved:
+    def test_packs_are_expected_as_seen_where_rows_are(self) -> None:
+        alone = Observed(0.5, packs=0.6)
+        assert (alone.share_of(0.1), alone.packs_with(0.5)) == (0.5, 0.6)
+
+    @pytest.mark.parametrize(
+        ("seen", "estimated", "share"),
+        [
+            (Observed(0.5, packs=0.6, at_most=True), 0.1, 0.1),
+            (Observed(0.5, packs=0.6, at_least=True), 0.9, 0.9),
+        ],
+        ids=["of more keys", "of fewer keys"],
+    )
+    def test_packs_seen_with_other_keys_say_nothing(self, seen: Observed, estimated: float, share: float) -> None:
+        assert seen.share_of(estimated) == share
+        assert seen.packs_with(share) is None

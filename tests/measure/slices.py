@@ -2,12 +2,13 @@
 
     python tests/measure/slices.py keep docs/measured/tpch-sf10-natural.jsonl OUT
     python tests/measure/slices.py show docs/measured/*.jsonl
-    python tests/measure/slices.py estimates docs/measured/tpch-sf10-natural.jsonl OUT
+    python tests/measure/slices.py estimates docs/measured/tpch-sf10-natural.jsonl OUT [ANOTHER.jsonl ITS-OUT ...]
     python tests/measure/slices.py changed docs/measured/tpch-sf10-natural.jsonl OUT
 
 The first adds OUT's queries, finished or not yet, or replaces them; the second prints what docs/benchmarks.md says of each series;
 the third holds OUT's estimates against the gains of the series; the fourth names the queries whose filters in OUT, a short run of
-a newer build (`--modes rtfilter --runs 1 --warmup 3`), did something else than in the series: those are measured again.
+a newer build (`--modes rtfilter --runs 1 --warmup 3`), did something else than in the series: those are measured again. In all
+others it notes the build as `same_on`.
 Modes of one query ran in turns in one process, so that ratios hold; times of different lines may be of different hours. `build` is
 the last commit of the code that ran: keep before you change it. cost=never counts as off where it did not run, whose plans it has.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,7 @@ SAME_SHARE = 0.02
 
 def keep(series: Path, out: Path) -> int:
     """Returns how many queries were added or replaced."""
-    code = ["git", "log", "-1", "--format=%h", "--", "rtfilter", "planner", "tpch", "tpcds", "pyproject.toml"]
-    build = subprocess.run(code, capture_output=True, text=True, check=True).stdout.strip()
+    build = _build()
     lines = {line["query"]: line for line in _lines(series)}
     new: dict[str, Line] = {}
     for query, mode, entry, filters in _measured(out):
@@ -47,9 +47,18 @@ def keep(series: Path, out: Path) -> int:
             line["wrong"].append(mode)
         if mode == RTFILTER:
             line["filters"] = _applied(filters)
-    series.parent.mkdir(parents=True, exist_ok=True)
-    series.write_text("".join(json.dumps(line) + "\n" for line in {**lines, **new}.values()), encoding="utf-8")
+    _write(series, {**lines, **new}.values())
     return len(new)
+
+
+def _build() -> str:
+    code = ["git", "log", "-1", "--format=%h", "--", "rtfilter", "planner", "tpch", "tpcds", "pyproject.toml"]
+    return subprocess.run(code, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _write(series: Path, lines: Iterable[Line]) -> None:
+    series.parent.mkdir(parents=True, exist_ok=True)
+    series.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def _applied(filters: list[Mapping[str, Any]]) -> list[list[Any]]:
@@ -57,24 +66,37 @@ def _applied(filters: list[Mapping[str, Any]]) -> list[list[Any]]:
     return [[each["id"], round(each["estimated_gain_ms"] or 0.0, 1), rows_removed(each)] for each in applied]
 
 
-def estimates(series: Path, out: Path) -> str:
-    """The rank correlation of what OUT, of a newer build, expected of its filters with what their queries gained in the series."""
-    newer = {query: _applied(filters) for query, mode, _, filters in _measured(out) if mode == RTFILTER}
-    lines = [{**line, "filters": newer[line["query"]]} for line in _lines(series) if line["query"] in newer]
-    return agreement_text(filter_gains({line["query"]: _by_mode(line) for line in lines}))
+def estimates(pairs: list[tuple[Path, Path]]) -> str:
+    """The rank correlation of what each OUT, of a newer build, expected of its filters with the gains of its series."""
+    every: dict[str, dict[str, Measurement]] = {}
+    told = []
+    for series, out in pairs:
+        newer = _newer(out)
+        lines = [{**line, "filters": newer[line["query"]]} for line in _lines(series) if line["query"] in newer]
+        by_query = {f"{series.stem} {line['query']}": _by_mode(line) for line in lines}
+        told.append(f"{series.stem}: {agreement_text(filter_gains(by_query))}")
+        every |= by_query
+    return "\n".join([*told, f"all of them: {agreement_text(filter_gains(every))}"])
+
+
+def _newer(out: Path) -> dict[str, list[list[Any]]]:
+    return {query: _applied(filters) for query, mode, _, filters in _measured(out) if mode == RTFILTER}
 
 
 def changed(series: Path, out: Path) -> str:
     """Queries whose applied filters removed other numbers of rows in OUT, a line for each, then how many are the same."""
-    newer = {query: _applied(filters) for query, mode, _, filters in _measured(out) if mode == RTFILTER}
-    told, same = [], 0
-    for line in _lines(series):
-        if line["query"] in newer:
-            before, after = (sorted(each[-1] for each in filters) for filters in (line["filters"], newer[line["query"]]))
-            if _about_equal(before, after):
-                same += 1
-            else:
-                told.append(f"{line['query']} ({line['build']}): {before} {after}")
+    newer, build = _newer(out), _build()
+    told, lines = [], _lines(series)
+    for line in lines:
+        if line["query"] not in newer or line["build"] == build:
+            continue
+        before, after = (sorted(each[-1] for each in filters) for filters in (line["filters"], newer[line["query"]]))
+        if _about_equal(before, after):
+            line["same_on"] = build
+        else:
+            told.append(f"{line['query']} ({line['build']}): {before} {after}")
+    _write(series, lines)
+    same = sum(line.get("same_on") == build for line in lines)
     return "\n  ".join([f"{series.stem}:", *told, f"{same} queries as before, {len(told)} not"])
 
 
@@ -127,8 +149,10 @@ def show(series: Path) -> str:
     faster = [name for name, each in turns.items() if min(each) > 1]
     slower = [name for name, each in turns.items() if max(each) < 1]
     losses = [f"{n} {pairs[n][0].median_ms:,.0f}/{pairs[n][1].median_ms:,.0f} {ratios[n]:.2f}" for n in lost]
+    older = {str(line.get("same_on", "not looked at")) for line in lines if line["build"] != _build()}
     told = [
         f"{series.stem}: {len(lines)} queries, builds {sorted({line['build'] for line in lines})}",
+        f"the same filters on: {', '.join(sorted(older)) or '-'}",
         f"off {off_s:,.1f} s, rtfilter {on_s:,.1f} s, {off_s / on_s:.2f}x" + (f", always {sum(always):,.1f} s" if always else ""),
         f"over 1.05: {sum(ratio > 1.05 for ratio in ratios.values())}",
         f"faster in every turn: {len(faster)}, slower in every turn: {', '.join(slower) or 'none'}",
@@ -145,7 +169,8 @@ if __name__ == "__main__":
     if sys.argv[1] == "keep":
         print(keep(Path(sys.argv[2]), Path(sys.argv[3])), "queries kept")
     elif sys.argv[1] == "estimates":
-        print(estimates(Path(sys.argv[2]), Path(sys.argv[3])))
+        paths = [Path(name) for name in sys.argv[2:]]
+        print(estimates(list(zip(paths[::2], paths[1::2], strict=True))))
     elif sys.argv[1] == "changed":
         print(changed(Path(sys.argv[2]), Path(sys.argv[3])))
     else:

@@ -1,8 +1,10 @@
 """What of a query's CPU time is the layer's: its share of the samples of Java's Flight Recorder, and the host's time. No test.
 
-python tests/measure/own_share.py SUITE SF LAYOUT QUERIES [runs], for example: python tests/measure/own_share.py tpcds 1 natural 1,38 100
+python tests/measure/own_share.py SUITE SF LAYOUT QUERIES [runs]
+For example: python tests/measure/own_share.py tpcds 1 natural 1,38 100
 
-Every query runs a third as often before it is looked at, so that filters that lose twice are no longer tried. Needs a JDK's jcmd and jfr.
+Every query runs a third as often before it is looked at, so that filters that lose twice are no longer tried.
+Needs a JDK's jcmd and jfr.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ def main(name: str, sf: float, layout: str, ids: list[str], runs: int) -> None:
             in_jvm, compiling, in_host = ((b - a) / runs for a, b in zip(before, after, strict=True))
             own, samples = own_samples(recording)
             print(
-                f"Q{query.id}: {median(took_ms):,.0f} ms a run; CPU ms a run: Spark {in_jvm:,.0f} ({compiling:,.0f} of compilers), the host "
+                f"Q{query.id}: {median(took_ms):,.0f} ms a run; CPU ms a run: Spark {in_jvm:,.0f} "
+                f"({compiling:,.0f} of compilers), the host "
                 f"{in_host:.1f}; the layer's code in {own} of {samples:,} samples, {own / max(1, samples):.1%}",
                 flush=True,
             )
@@ -69,7 +72,10 @@ def own_samples(recording: Path) -> tuple[int, int]:
     """Samples that have the layer's code anywhere in their stack, and all of them."""
     command = ["jfr", "print", "--json", "--stack-depth", "64", "--events", "jdk.ExecutionSample", str(recording)]
     events = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["recording"]["events"]
-    stacks = [[frame["method"]["type"]["name"] for frame in (event["values"]["stackTrace"] or {"frames": []})["frames"]] for event in events]
+    stacks = [
+        [frame["method"]["type"]["name"] for frame in (event["values"]["stackTrace"] or {"frames": []})["frames"]]
+        for event in events
+    ]
     return sum(any(PACKAGE in name.replace(".", "/") for name in stack) for stack in stacks), len(stacks)
 
 

@@ -18,10 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rtfilter.bench.cache import DataCache, data_directory
-from rtfilter.bench.session import nothing_learned, start_session
-from rtfilter.bench.spark_engine import register_tables
-from rtfilter.bench.suite import DataRequest, load_suite
+from tests.measure.layer_session import layer_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,34 +27,31 @@ PACKAGE = "/rtfilter/"
 
 
 def main(name: str, sf: float, layout: str, ids: list[str], runs: int) -> None:
-    suite = load_suite(name)
-    data = suite.prepare(DataRequest(sf, suite.default_zipf, layout, DataCache(data_directory(None)), print))
-    with tempfile.TemporaryDirectory() as scratch:
-        conf = {**suite.spark_conf, **nothing_learned(Path(scratch)), "rtfilter.enabled": "true"}
-        spark = start_session("own share", "local[2]", conf=conf)
-        register_tables(spark, data.tables)
-        pid = spark._jvm.java.lang.ProcessHandle.current().pid()  # type: ignore[union-attr]
-        for query in (each for each in data.queries if each.id in ids):
+    with layer_session(name, sf, layout) as (spark, queries):
+        for query in (each for each in queries if each.id in ids):
             for _ in range(runs // 3):
                 spark.sql(query.spark_sql).collect()
-            recording = Path(scratch, f"{query.id}.jfr")
-            subprocess.run(["jcmd", str(pid), "JFR.start", "name=own", "settings=profile"], check=True, capture_output=True)
-            before, took_ms = cpu_ms(spark), []
-            for _ in range(runs):
-                began = time.perf_counter()
-                spark.sql(query.spark_sql).collect()
-                took_ms.append((time.perf_counter() - began) * 1000)
-            after = cpu_ms(spark)
-            subprocess.run(["jcmd", str(pid), "JFR.stop", "name=own", f"filename={recording}"], check=True, capture_output=True)
-            in_jvm, compiling, in_host = ((b - a) / runs for a, b in zip(before, after, strict=True))
-            own, samples = own_samples(recording)
-            print(
-                f"Q{query.id}: {median(took_ms):,.0f} ms a run; CPU ms a run: Spark {in_jvm:,.0f} "
-                f"({compiling:,.0f} of compilers), the host "
-                f"{in_host:.1f}; the layer's code in {own} of {samples:,} samples, {own / max(1, samples):.1%}",
-                flush=True,
-            )
-        spark.stop()
+            print(f"Q{query.id}: {looked_at(spark, query.spark_sql, runs)}", flush=True)
+
+
+def looked_at(spark: SparkSession, sql: str, runs: int) -> str:
+    pid = spark._jvm.java.lang.ProcessHandle.current().pid()  # type: ignore[union-attr]
+    with tempfile.TemporaryDirectory() as scratch:
+        recording = Path(scratch, "own.jfr")
+        subprocess.run(["jcmd", str(pid), "JFR.start", "name=own", "settings=profile"], check=True, capture_output=True)
+        before, took_ms = cpu_ms(spark), []
+        for _ in range(runs):
+            began = time.perf_counter()
+            spark.sql(sql).collect()
+            took_ms.append((time.perf_counter() - began) * 1000)
+        after = cpu_ms(spark)
+        subprocess.run(["jcmd", str(pid), "JFR.stop", "name=own", f"filename={recording}"], check=True, capture_output=True)
+        own, samples = own_samples(recording)
+    in_jvm, compiling, in_host = ((b - a) / runs for a, b in zip(before, after, strict=True))
+    return (
+        f"{median(took_ms):,.0f} ms a run; CPU ms a run: Spark {in_jvm:,.0f} ({compiling:,.0f} of compilers), "
+        f"the host {in_host:.1f}; the layer's code in {own} of {samples:,} samples, {own / max(1, samples):.1%}"
+    )
 
 
 def cpu_ms(spark: SparkSession) -> tuple[float, float, float]:

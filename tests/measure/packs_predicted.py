@@ -9,35 +9,24 @@ read less (conditions of the query itself reject packs too, and so do dictionari
 from __future__ import annotations
 
 import sys
-import tempfile
-from pathlib import Path
 
-from rtfilter.bench.cache import DataCache, data_directory
-from rtfilter.bench.session import nothing_learned, start_session
-from rtfilter.bench.spark_engine import register_tables
-from rtfilter.bench.suite import DataRequest, load_suite
 from rtfilter.inspection import last_report
 from rtfilter.report import ScanReport
+from tests.measure.layer_session import layer_session
 
 RUNS = 2
 
 
 def main(name: str, sf: float, layout: str) -> None:
-    suite = load_suite(name)
-    data = suite.prepare(DataRequest(sf, suite.default_zipf, layout, DataCache(data_directory(None)), print))
-    with tempfile.TemporaryDirectory() as scratch:
-        conf = {**suite.spark_conf, **nothing_learned(Path(scratch)), "rtfilter.enabled": "true"}
-        spark = start_session("packs predicted", "local[2]", conf=conf)
-        register_tables(spark, data.tables)
-        found: list[tuple[str, ScanReport]] = []
-        for query in data.queries:
+    found: list[tuple[str, ScanReport]] = []
+    with layer_session(name, sf, layout) as (spark, queries):
+        for query in queries:
             for _ in range(RUNS):
                 before = last_report(spark)
                 spark.sql(query.spark_sql).collect()
                 report = last_report(spark)
                 if report is not None and (before is None or report.execution != before.execution):
                     found += [(query.id, scan) for scan in report.scans if scan.packs_total and scan.output_rows is not None]
-        spark.stop()
     told(found)
 
 

@@ -52,6 +52,7 @@ from planner.reasons import (
     OPERATOR_IN_BETWEEN,
     PARTITION_COLUMN,
     SHARED_EXCHANGE,
+    SKIPS_CORRUPT_FILES,
     Refusal,
 )
 from planner.shifts import LEAST, MOST, UNMOVED, Shift
@@ -286,6 +287,8 @@ def _refuse_column(scan: Scan, column: ProbeColumn, trace: _Trace) -> Refusal | 
         return Refusal(PARTITION_COLUMN, f"{named} is a partition column: Spark's dynamic partition pruning covers it.")
     if not scan.plain_parquet:
         return Refusal(NOT_PLAIN_PARQUET, f"{scan.table} is read as {scan.format}, not by Spark's own Parquet reader.")
+    if scan.skips_corrupt:
+        return refuse_corrupt(scan)
     if trace.field_id_read:
         return Refusal(FIELD_ID_READ, "spark.sql.parquet.fieldId.read.enabled is on: columns are matched by field id, not by name.")
     if not is_key_type(column.type):
@@ -293,6 +296,12 @@ def _refuse_column(scan: Scan, column: ProbeColumn, trace: _Trace) -> Refusal | 
     if not comparable_with_key(column.type, trace.key_type):
         return Refusal(CAST_NOT_WIDENING, f"{named} is {column.type}, and the keys of the filter are {trace.key_type}.")
     return None
+
+
+def refuse_corrupt(scan: Scan) -> Refusal:
+    """Why a scan that passes over what it can't read is left alone."""
+    what = f"ignoreCorruptFiles is on for {scan.table}: Spark leaves out the rows of a file from the first that it can't read,"
+    return Refusal(SKIPS_CORRUPT_FILES, f"{what} and with packs left out it would read on past that place.")
 
 
 def _refuse_shift(column: ProbeColumn, shift: Shift) -> Refusal | None:

@@ -59,10 +59,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class StaticCondition:
-    """One condition of the query on a scan: for people, and as a tree of docs/protocol.md ("Static predicates")."""
+    """One condition of the query on a scan: for people, and as a tree of docs/protocol.md ("Static predicates").
+
+    `may_raise`: whether a row can make it fail.
+    """
 
     text: str
     test: Mapping[str, Any]
+    may_raise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +75,11 @@ class Scan(Node):
 
     `filters` has a word for each conjunct that the scan itself has, `hints` the RTFILTER hints above it, innermost first,
     `roots` where its files are, as Hadoop's texts. `rows` is how many the catalog knows of, None mostly. `static` has the
-    conjuncts, where the table may have an index. `left`: how many rows its conditions and those of the filter right above it leave,
-    as an earlier query saw it (planner/seen_rows.py). `thinned`: Spark itself has joins drop rows of it, as of a filter.
+    conjuncts in the order in which they are evaluated, where the table may have an index. `left`: how many rows its conditions and
+    those of the filter right above it leave, as an earlier query saw it (planner/seen_rows.py). `thinned`: Spark itself has joins
+    drop rows of it, as of a filter.
     `runs`: the ids of filters that are filled and at work there, `passed`: the share of rows that they probably let through.
+    `skips_corrupt`: where a file can't be read its remaining rows are left out instead of an error.
     """
 
     table: str
@@ -91,6 +97,7 @@ class Scan(Node):
     thinned: bool = False
     runs: tuple[str, ...] = ()
     passed: float = 1.0
+    skips_corrupt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         static=_static(raw, where),
         thinned=raw.get("thinned", False) is True,
         runs=_runs(raw, where),
+        skips_corrupt=raw.get("skips_corrupt", False) is not False,
     )
 
 
@@ -167,7 +168,9 @@ def _static(raw: Raw, where: str) -> tuple[StaticCondition, ...]:
     if "static" not in raw:
         return ()
     return tuple(
-        StaticCondition(read_field(each, "text", str, where), read_field(each, "test", dict, where))
+        StaticCondition(
+            read_field(each, "text", str, where), read_field(each, "test", dict, where), each.get("may_raise", False) is not False
+        )
         for each in read_list(raw, "static", where)
     )
 

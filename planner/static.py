@@ -14,8 +14,9 @@ from planner.answer import Candidate
 from planner.by_place import refuse_by_place
 from planner.hints import refuse_by_cost
 from planner.index_remarks import ScanIndex, codes_of
+from planner.lineage import refuse_corrupt
 from planner.nodes import Plan, Scan, StaticCondition
-from planner.reasons import FIELD_ID_READ, INDEX_LACKS_COLUMN, NOT_PLAIN_PARQUET, PLANNED, Refusal
+from planner.reasons import FIELD_ID_READ, INDEX_LACKS_COLUMN, MAY_RAISE, NOT_PLAIN_PARQUET, PLANNED, Refusal
 from planner.settings import PlanSettings
 
 STATIC = "static"
@@ -72,6 +73,29 @@ def _without_needless(conditions: Sequence[StaticCondition]) -> list[StaticCondi
     return [each for each in conditions if each.test.get("op") != "is_not_null" or each.test.get("column") not in compared]
 
 
+def _that_hide_no_error(conditions: Sequence[StaticCondition]) -> list[StaticCondition]:
+    """Those that a row fails before it reaches a condition that may raise: without the row there is no error less.
+
+    Conditions are evaluated in their order, up to the first that is false. After one that is null Spark stops where it generates
+    code for the whole filter, else it goes on: so the columns must have been found not to be null. Code for IS NOT NULL stands just
+    before the column's next use, or last of all.
+    """
+    first = next((number for number, condition in enumerate(conditions) if condition.may_raise), None)
+    if first is None:
+        return list(conditions)
+    before = conditions[:first]
+    there = frozenset(str(each.test.get("column")) for each in before if each.test.get("op") == "is_not_null")
+    return [each for each in before if each.test.get("op") != "is_not_null" and _is_never_null(each.test, there)]
+
+
+def _is_never_null(tree: Tree, there: frozenset[str]) -> bool:
+    """Whether a condition is true or false in rows in which the columns `there` are not null."""
+    if tree.get("op") in ("is_null", "is_not_null", "same"):
+        return True
+    parts = _parts(tree)
+    return all(_is_never_null(part, there) for part in parts) if parts else tree.get("column") in there
+
+
 def _parts(tree: Tree) -> list[Tree]:
     parts = tree.get("args")
     return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
@@ -88,8 +112,9 @@ def plan_statics(
         if not isinstance(scan, Scan) or not scan.static or not found:
             continue
         covered = frozenset[str]().union(*(index.covers for index in found if index.refusal is None))
-        asked = _without_needless([condition for condition in scan.static if could_reject(condition.test, covered)])
-        refusal = _refusal(plan, scan, settings, found, asked_any=bool(asked))
+        judged = [condition for condition in scan.static if could_reject(condition.test, covered)]
+        asked = _without_needless([condition for condition in _that_hide_no_error(scan.static) if condition in judged])
+        refusal = _refusal(plan, scan, settings, found, judged_any=bool(judged), asked_any=bool(asked))
         placeholder = None
         if refusal is None:
             predicate: Tree = {"op": "and", "args": [condition.test for condition in asked]}
@@ -103,7 +128,9 @@ def plan_statics(
     return tuple(placeholders), tuple(candidates)
 
 
-def _refusal(plan: Plan, scan: Scan, settings: PlanSettings, indexes: Sequence[ScanIndex], asked_any: bool) -> Refusal | None:
+def _refusal(
+    plan: Plan, scan: Scan, settings: PlanSettings, indexes: Sequence[ScanIndex], *, judged_any: bool, asked_any: bool
+) -> Refusal | None:
     forbidden = refuse_by_cost(settings, scan.hints, scan.table)
     if forbidden is not None:
         return forbidden
@@ -114,8 +141,12 @@ def _refusal(plan: Plan, scan: Scan, settings: PlanSettings, indexes: Sequence[S
         return Refusal(NOT_PLAIN_PARQUET, f"{scan.table} is not read by Spark's own Parquet reader.")
     if settings.field_id_read:
         return Refusal(FIELD_ID_READ, "spark.sql.parquet.fieldId.read.enabled is true: indexes know columns by name only.")
+    if scan.skips_corrupt:
+        return refuse_corrupt(scan)
     if asked_any:
         return None
+    if judged_any:
+        return Refusal(MAY_RAISE, "A condition before it can fail on some row; a row that is not read would not.")
     unusable = [index.refusal for index in indexes if index.refusal is not None]
     if unusable:
         return Refusal(unusable[0].reason, " ".join(each.detail for each in _said(indexes)))

@@ -244,6 +244,10 @@ class TestStops:
         candidate = refused(fact_with(scan("fact", column(1, "f_key"), plain_parquet=False, format="DeltaParquetFileFormat")))
         assert candidate.reason == "NOT_PLAIN_PARQUET" and "DeltaParquetFileFormat" in candidate.detail
 
+    def test_a_scan_that_passes_over_corrupt_files_is_left_alone(self) -> None:
+        candidate = refused(fact_with(scan("fact", column(1, "f_key"), skips_corrupt=True)))
+        assert candidate.reason == "SKIPS_CORRUPT_FILES" and "ignoreCorruptFiles" in candidate.detail
+
     def test_when_columns_are_matched_by_field_id(self) -> None:
         assert only_candidate(fact_with(FACT), field_id_read=True).reason == "FIELD_ID_READ"
 

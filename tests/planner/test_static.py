@@ -82,12 +82,41 @@ def test_is_not_null_is_left_out_beside_a_comparison_and_asked_alone() -> None:
         (table(condition(eq("a")), hints=[{"words": ["never"], "names": [], "known": []}]), USABLE, {}, "HINT_NEVER"),
         (table(condition(eq("a"))), USABLE, {"field_id_read": True}, "FIELD_ID_READ"),
         (table(condition(eq("a")), plain_parquet=False), USABLE, {}, "NOT_PLAIN_PARQUET"),
+        (table(condition(eq("a")), skips_corrupt=True), USABLE, {}, "SKIPS_CORRUPT_FILES"),
         (table(condition(eq("a"))), ScanIndex("i", frozenset(), Refusal("INDEX_VERSION", "Old.")), {}, "INDEX_VERSION"),
     ],
 )
 def test_what_is_not_placed_has_a_reason(root: Raw, index: ScanIndex, settings: dict[str, Any], reason: str) -> None:
     said = planned(root, index, **settings)
     assert said["asked"] == [] and said["reasons"] == [("skipped", reason)] and said["detail"]
+
+
+NOT_NULL = {"op": "is_not_null", "column": "a", "type": "int"}
+RAISING = {"text": "1 / b", "test": {"op": "other"}, "may_raise": True}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "asked"),
+    [
+        ([condition(NOT_NULL), condition(eq("a")), RAISING], [eq("a")]),
+        ([condition(NOT_NULL), RAISING, condition(eq("a"))], []),
+        # A row with a null goes on to the next condition where no code is generated.
+        ([condition(eq("a")), RAISING, condition(NOT_NULL)], []),
+        ([condition(eq("a")), RAISING], []),
+        ([condition({**eq("a"), "op": "same"}), RAISING], [{**eq("a"), "op": "same"}]),
+        ([condition({"op": "is_null", "column": "a", "type": "int"}), RAISING], [{"op": "is_null", "column": "a", "type": "int"}]),
+        # Code for it is moved behind the others.
+        ([condition(NOT_NULL), RAISING], []),
+        (
+            [condition(NOT_NULL), condition({"op": "or", "args": [eq("a"), eq("a", 6)]}), RAISING],
+            [{"op": "or", "args": [eq("a"), eq("a", 6)]}],
+        ),
+        ([condition(NOT_NULL), {**condition(eq("a")), "may_raise": True}], []),
+    ],
+)
+def test_a_condition_behind_one_that_may_raise_is_not_asked(conditions: list[dict[str, Any]], asked: list[Any]) -> None:
+    said = planned(table(*conditions), USABLE)
+    assert said["asked"] == asked and said["reasons"] == [("planned", "PLANNED") if asked else ("skipped", "MAY_RAISE")]
 
 
 def test_one_index_that_can_not_be_used_does_not_stop_another() -> None:

@@ -1,10 +1,12 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExplodeBase, Inline, JsonTuple, ReplicateRows, Stack}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, RangePartitioning}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -127,6 +129,8 @@ object Snapshot {
       "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> bytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
       "roots" -> relation.location.rootPaths.take(100).map(_.toString), "hints" -> TableHint.of(scan), "runs" -> RuntimeFilter.in(scan).map(_.id),
+      // Checked on 4.3: FileScanRDD asks the reader's options, and these the session.
+      "skips_corrupt" -> new FileSourceOptions(CaseInsensitiveMap(relation.options)).ignoreCorruptFiles,
       "columns" -> scan.output.map { column =>
         Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
           "partition" -> relation.partitionSchema.fieldNames.contains(column.name), "distinct" -> known.flatMap(_.colStats.get(column.name)).flatMap(_.distinctCount))

@@ -30,7 +30,8 @@ object SnapshotExpression {
   def condition(e: Expression): ObjectNode =
     flagged(e, Json.obj("kind" -> "other", "text" -> "", "type" -> "boolean", "refs" -> e.references.toSeq.map(_.exprId.id)))
 
-  private def flagged(e: Expression, json: ObjectNode): ObjectNode = {
+  /** With what it may do that a filter below must heed. */
+  def flagged(e: Expression, json: ObjectNode): ObjectNode = {
     if (!e.deterministic) json.put("deterministic", false)
     if (mayRaise(e)) json.put("may_raise", true)
     json
@@ -51,10 +52,7 @@ object SnapshotExpression {
   }
 
   private object Whole {
-    def unapply(e: Expression): Option[Long] = e match {
-      case Literal(number: java.lang.Number, _: IntegralType) => Some(number.longValue)
-      case _ => None
-    }
+    def unapply(e: Expression): Option[Long] = Option(e).collect { case Literal(number: java.lang.Number, _: IntegralType) => number.longValue }
   }
 
   /** What sort of condition each conjunct is, for a guess at how much it lets through. */
@@ -161,12 +159,11 @@ object SnapshotExpression {
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull | _: KnownNullable | _: RuntimeFilter => true
     case _: GetStructField | _: GetArrayStructFields | _: CreateNamedStruct | _: Murmur3Hash | _: XxHash64 | _: BloomFilterMightContain => true
     case _: StartsWith | _: EndsWith | _: Contains | _: Like | _: Substring | _: Upper | _: Lower | _: StringTrim | _: Length | _: Concat => true
-    case _: Year | _: Month | _: DayOfMonth | _: Quarter => true
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last | _: Collect[_] | _: CentralMomentAgg => true
     case sum: Sum => sum.evalContext.evalMode != EvalMode.ANSI || sumFits(sum.child)
     case average: Average => average.evalMode != EvalMode.ANSI || average.child.dataType == LongType || sumFits(average.child)
     // Checked on 4.3: only DecimalAggregates makes a decimal of whole numbers, sums for which it has digits enough.
-    case _: UnscaledValue | _: MakeDecimal => true
+    case _: UnscaledValue | _: MakeDecimal | _: Year | _: Month | _: DayOfMonth | _: Quarter => true
     case _: WindowExpression | _: WindowSpecDefinition | _: WindowFrame | _: SpecialFrameBoundary | _: SortOrder => true
     case _: RankLike | _: RowNumberLike | _: FrameLessOffsetWindowFunction => true
     case item: GetArrayItem => !item.failOnError

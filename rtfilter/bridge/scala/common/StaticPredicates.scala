@@ -7,14 +7,14 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{SparkVersion => _, _}
 import org.apache.spark.sql.catalyst.util.toPrettySQL
-import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.types.{BooleanType, DataType, Decimal, DecimalType}
 import org.apache.spark.unsafe.types.UTF8String
 import scala.util.Try
 
 /** What a query itself asks of a scan's columns (docs/protocol.md, "Static predicates"), for tables that may have an index. */
-object StaticPredicates {
+object StaticPredicates extends PredicateHelper {
   private val MostValues = 10000
   private val MostRoots = 16
   private val StoreFolder = "_rtfilter"
@@ -33,17 +33,22 @@ object StaticPredicates {
       (layer.storeLocation.nonEmpty || places(scan).map(hasStore(layer, _, scan)).contains(true)) && SparkVersion.readsPlainParquet(scan)
 
   /** Adds conditions to the snapshot's scans that an index may have something to say of. */
-  def addTo(layer: LayerSession, node: NumberedNode, nodes: Seq[ObjectNode]): Unit = node.plan match {
+  def addTo(layer: LayerSession, node: NumberedNode, nodes: Seq[ObjectNode], above: Option[SparkPlan] = None): Unit = node.plan match {
     case scan: FileSourceScanExec if concerns(layer, scan) =>
       val metadata = AttributeSet(scan.fileConstantMetadataColumns)
       val columns = AttributeSet(scan.output.filterNot(c => metadata.contains(c) || scan.relation.partitionSchema.fieldNames.contains(c.name)))
-      Json.put(nodes(node.id), "static", conditions(scan).map(c => Json.obj("text" -> toPrettySQL(c).take(200), "test" -> test(c, columns))))
+      Json.put(nodes(node.id), "static", inOrder(scan, above).map(c =>
+        SnapshotExpression.flagged(c, Json.obj("text" -> toPrettySQL(c).take(200), "test" -> test(c, columns)))))
       if (isElsewhere(layer, scan)) fetchAhead(layer, scan)
     case _: QueryStageExec =>
     // Who asks for a row's part of its file gets other ones of a file that is shown shorter or longer.
     case plan if plan.expressions.exists(_.exists { case _: InputFileBlockStart | _: InputFileBlockLength => true; case _ => false }) =>
-    case _ => node.children.foreach(addTo(layer, _, nodes))
+    case plan => node.children.foreach(addTo(layer, _, nodes, Some(plan)))
   }
+
+  /** All conditions on the rows of a scan, as they are evaluated one after the other. Checked on 4.3: the scan's own are all in the filter above it. */
+  private def inOrder(scan: FileSourceScanExec, above: Option[SparkPlan]): Seq[Expression] =
+    above.collect { case filter: FilterExec => splitConjunctivePredicates(filter.condition) }.getOrElse(conditions(scan))
 
   private def conditions(scan: FileSourceScanExec): Seq[Expression] = scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter])
 

@@ -18,7 +18,7 @@ from rtfilter.report_plan import (
     strategy_text,
     warnings_of,
 )
-from rtfilter.report_table import Column, Table, number_text, share_text
+from rtfilter.report_table import Column, ShownAsTable, Table, number_text, share_text
 
 __all__ = ["Explanation", "FilterReport", "JoinKeyReason", "PlannedFilter", "Report", "ScanReport", "WhyNot", "report_from_record"]
 
@@ -130,8 +130,8 @@ class ScanReport:
         return f"scan of {self.table}: {packs} packs read{kept}, {dropped} files not opened{skipped}, {rows} rows out"
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(ShownAsTable):
     """What each filter of one executed query did. Printed as text, shown as a table in a notebook.
 
     `query` is the description that the query ran under, or its execution id; `planning_ms` the sum over all re-plans.
@@ -149,12 +149,6 @@ class Report:
         """Plain lists, dicts, numbers and texts, ready for JSON."""
         filters, scans = [item.to_dict() for item in self.filters], [asdict(item) for item in self.scans]
         return {**asdict(self), "filters": filters, "scans": scans, "warnings": list(self.warnings)}
-
-    def __str__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
     def _table(self) -> Table:
         applied = sum(item.decision == APPLIED for item in self.filters)

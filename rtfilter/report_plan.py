@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rtfilter.report_table import Column, Table, number_text
+from rtfilter.report_table import Column, ShownAsTable, Table, number_text
 
 Json = Mapping[str, Any]
 
@@ -78,8 +78,8 @@ class PlannedFilter:
         return [self.build, self.probe, strategy_text(self.join_type, self.strategy, self.gate), self.kinds, gain]
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(ShownAsTable):
     """The filters that are planned for a query; nothing has run."""
 
     filters: tuple[PlannedFilter, ...]
@@ -96,12 +96,6 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         return {"filters": [asdict(item) for item in self.filters], "errors": list(self.errors), "warnings": list(self.warnings)}
-
-    def __str__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
     def _table(self) -> Table:
         return Table(
@@ -137,8 +131,8 @@ class JoinKeyReason:
         return [self.build, self.probe, self.join_type, self.strategy, self.decision, self.reason, self.detail]
 
 
-@dataclass(frozen=True)
-class WhyNot:
+@dataclass(frozen=True, repr=False)
+class WhyNot(ShownAsTable):
     """Every pair of join keys of a query, and for those without a filter the reason; nothing has run."""
 
     keys: tuple[JoinKeyReason, ...]
@@ -154,12 +148,6 @@ class WhyNot:
 
     def to_dict(self) -> dict[str, Any]:
         return {"keys": [item.to_dict() for item in self.keys], "errors": list(self.errors), "warnings": list(self.warnings)}
-
-    def __str__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
     def _table(self) -> Table:
         without = sum(item.decision != PLANNED for item in self.keys)

@@ -31,6 +31,22 @@ class Column:
     numeric: bool = False
 
 
+class ShownAsTable:
+    """What prints as its table, at a Python prompt too, and is a table in a notebook."""
+
+    def _table(self) -> Table:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self._table().text()
+
+    def __repr__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
 @dataclass(frozen=True)
 class Table:
     """A title, rows under columns, and sentences below them. Without rows the sentence in `empty` stands for them."""

@@ -41,8 +41,9 @@ def inspector(spark: SparkSession) -> Any:
     # py4j gives a package object for a class that is not there.
     if type(found).__name__ == "JavaPackage":
         raise NotConfiguredError(
-            "the rtfilter jar is not on the driver's class path: make the session with rtfilter.configure(builder), "
-            "or pass the entries of rtfilter.spark_conf() to spark-submit --conf."
+            "the rtfilter jar is not on the driver's class path: this process's JVM was started without it, and can't "
+            "get it any more. Restart the Python process (in a notebook: its kernel) and make its first session with "
+            "rtfilter.configure(builder), or pass the entries of rtfilter.spark_conf() to spark-submit --conf."
         )
     return found
 

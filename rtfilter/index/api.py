@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, RtFilterError
 from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
 from rtfilter.index.spark_runner import SparkRunner
-from rtfilter.index.stats import stats_of
+from rtfilter.index.stats import IndexStats, stats_of
 from rtfilter.index.tables import is_path, listed_table, root_of, typed_table
+from rtfilter.report_table import Table
 from rtfilter.store.packindex import actions, log
 from rtfilter.store.packindex.build import BuildReport, LocalRunner, Runner, Tell, silent
 from rtfilter.store.packindex.listing import ListedTable, index_place
@@ -162,7 +163,7 @@ class Index:
         """Ends an action whose writer died or is to stop; gives the state that is back. Raises IndexStateError."""
         return log.cancel(self._storage).state
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> IndexStats:
         """State, size by sketch in bytes, files, packs, and how many files of the table are not indexed as they are now."""
         try:
             table: ListedTable | None = self._table()
@@ -172,6 +173,12 @@ class Index:
 
     def __repr__(self) -> str:
         return f"Index({self.name!r} of {self.table!r}: {self.state}, {', '.join(map(repr, self.sketches)) or 'no sketches'})"
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.stats()._repr_html_()
+        except RtFilterError as error:  # its place can't be read, say; a notebook would show nothing but a trace
+            return Table(f"index {self.name} of {self.table}", (), (), empty=str(error)).html()
 
     def _snapshot(self) -> Snapshot | None:
         return log.read_log(self._storage).snapshot

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rtfilter.errors import IndexStorageError
+from rtfilter.report_table import Column, Table
 from rtfilter.store.packindex import actions, log
 from rtfilter.store.packindex.catalog import load_catalog
 from rtfilter.store.packindex.listing import ListedTable
@@ -14,7 +15,22 @@ from rtfilter.store.packindex.storage import DATA, IndexStorage
 from rtfilter.store.sketches.kinds import sketch_to_dict
 
 
-def stats_of(storage: IndexStorage, name: str, table_name: str, table: ListedTable | None) -> dict[str, Any]:
+class IndexStats(dict[str, Any]):
+    """The stats of an index, which are a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        entries = {name: value for name, value in self.items() if name != "sketches"}
+        rows = [[name.replace("_", " "), _cell(value)] for name, value in entries.items()]
+        sketches = [", ".join(f"{key} {_cell(value)}" for key, value in sketch.items()) for sketch in self.get("sketches", ())]
+        title = f"index {self['name']} of {self['table']}"
+        return Table(title, [Column(""), Column("", numeric=True)], rows, [f"sketch: {text}" for text in sketches]).html()
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def stats_of(storage: IndexStorage, name: str, table_name: str, table: ListedTable | None) -> IndexStats:
     """The stats of an index as JSON; sizes in bytes. `table` None: it can't be listed now, so nothing is said of coverage.
 
     Raises:
@@ -30,7 +46,7 @@ def stats_of(storage: IndexStorage, name: str, table_name: str, table: ListedTab
     }
     if view.snapshot is not None:
         said |= _sizes(storage, view.snapshot) | _coverage(storage, view.snapshot, table)
-    return said
+    return IndexStats(said)
 
 
 def _sizes(storage: IndexStorage, snapshot: Snapshot) -> dict[str, Any]:

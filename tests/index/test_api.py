@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,14 @@ def test_an_index_is_made_found_and_told_of(folder: Path) -> None:
     assert [(each["kind"], each["column"]) for each in stats["sketches"]] == [(each.kind, each.column) for each in SKETCHES]
     assert stats["bytes"] > sum(each["bytes"] for each in stats["sketches"]) > 0
     assert "fact_idx" in repr(loaded) and "ACTIVE" in repr(loaded)
+
+
+def test_an_index_and_its_stats_are_tables_in_a_notebook(folder: Path) -> None:
+    index = Index.create(None, str(folder), SKETCHES, name="fact_idx")
+    for shown in (index._repr_html_(), index.stats()._repr_html_()):
+        assert "<table>" in shown and "fact_idx" in shown and "ACTIVE" in shown and "files indexed" in shown
+        assert all(f"column {sketch.column}" in shown for sketch in SKETCHES)
+    assert json.loads(json.dumps(index.stats())) == index.stats()
 
 
 def test_stats_say_how_far_the_table_has_moved_on(folder: Path) -> None:

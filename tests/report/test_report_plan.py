@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from rtfilter.report import Explanation, WhyNot
+from rtfilter.report import Explanation, WhyNot, report_from_record
 from tests.report.records import candidate, decision
 
 
@@ -13,6 +13,15 @@ def test_an_explanation_has_the_planned_filters_only() -> None:
     (planned,) = explanation.filters
     assert (planned.build, planned.probe, planned.estimated_gain_ms) == ("item.i_item_sk", "inventory.inv_item_sk", 1200.0)
     assert "1 filters planned" in str(explanation) and "1,200.0" in str(explanation)
+
+
+def test_at_a_prompt_and_in_a_list_the_table_is_shown() -> None:
+    answers = [decision("d1", candidate("a", "d1.0", estimated_gain_ms=1200.0), candidate("b"))]
+    record = {"execution": 3, "session": "s", "decisions": answers, "fills": []}
+    for shown in (Explanation.from_answers(answers), WhyNot.from_answers(answers), report_from_record(record)):
+        assert repr(shown) == str(shown)
+        assert "item.i_item_sk" in repr(shown) and "FilterReport(" not in repr(shown)
+        assert "<table>" in shown._repr_html_()
 
 
 def test_kinds_come_from_the_candidate_or_from_its_placeholder() -> None:

@@ -11,17 +11,19 @@ import rtfilter
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 {more}
 spark = builder.getOrCreate()
-for refused in (lambda: rtfilter.attach(spark), lambda: rtfilter.why_not(spark.range(1)), lambda: rtfilter.last_report(spark)):
+for refused in ({calls},):
     try:
         refused()
         print("went through")
     except rtfilter.NotConfiguredError as e:
         print("refused:", e)
 """
+CALLS = "lambda: rtfilter.attach(spark), lambda: rtfilter.why_not(spark.range(1)), lambda: rtfilter.last_report(spark)"
 
 
-def said_by_driver(more: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", DRIVER.format(more=more)], capture_output=True, text=True, timeout=120, check=True)
+def said_by_driver(more: str, calls: str = CALLS) -> list[str]:
+    driver = DRIVER.format(more=more, calls=calls)
+    done = subprocess.run([sys.executable, "-c", driver], capture_output=True, text=True, timeout=120, check=True)
     return done.stdout.splitlines()
 
 
@@ -31,6 +33,13 @@ def test_without_the_jar() -> None:
     for line in said:
         assert "refused: the rtfilter jar is not on the driver's class path" in line
         assert "rtfilter.configure(builder)" in line
+
+
+def test_configure_after_a_plain_session_advises_what_helps_then() -> None:
+    more = "builder.getOrCreate(); builder = SparkSession.builder.master('local[1]')"
+    (said,) = said_by_driver(more, "lambda: rtfilter.configure(builder).getOrCreate()")
+    assert "this process's JVM was started without it" in said
+    assert "Restart the Python process (in a notebook: its kernel)" in said
 
 
 def test_without_the_extension() -> None:

@@ -1,7 +1,8 @@
 """All tests, as `make test` runs them: several pytest processes, and one closing line over all of them.
 
 A Spark session settles its jars and its extensions once per process, and some tests kill what runs beside it. So everything
-without a JVM is one process, the files directly in tests/spark another, and every folder of tests/spark one more. Two of them run
+without a JVM is one process, the files directly in tests/spark another, and every folder of tests/spark one more. Tests that show
+what a dependency does run again with the oldest and the newest versions that pyproject.toml allows (with_dependencies.py). Two run
 at a time, since a small query mostly waits for one thread or another, and each prints when it ends. All of them run even when an
 early one fails; the status is 0 only when each of them passed.
 
@@ -29,18 +30,33 @@ SPARK_TESTS = ROOT / "tests" / "spark"
 GROUP_TIMEOUT_S = 1800
 GROUPS_AT_ONCE = min(2, os.cpu_count() or 1)
 # Those that take longest begin first, so that none of them is left over for the end.
-LONGEST = ("spark/mutations", "spark", "without Spark", "spark/differential", "spark/filesystems", "spark/shuffled")
+LONGEST = (
+    "spark/mutations",
+    "spark",
+    "without Spark",
+    "oldest dependencies",
+    "spark/differential",
+    "spark/filesystems",
+    "spark/shuffled",
+)
 # The better compiler hardly gets its time back in queries that run once; the code cache of 48 MB that comes with this is too small.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 NO_TESTS_COLLECTED = 5
+PYTEST = ("-m", "pytest")
+BY_DEPENDENCIES = {
+    "oldest": ("tests/store", "tests/index", "tests/planner", "tests/host", "tests/report"),
+    # What CI installs anew is the newest already, and all else runs with it.
+    "newest": ("tests/store",),
+}
 
 
 @dataclass(frozen=True)
 class Group:
-    """One pytest process: its name and the arguments that select its tests."""
+    """One pytest process: its name, the arguments that select its tests, and what has Python run pytest."""
 
     name: str
     selection: tuple[str, ...]
+    runner: tuple[str, ...] = PYTEST
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,8 @@ def has_tests(folder: Path, *, below: bool) -> bool:
 def groups(spark_tests: Path) -> list[Group]:
     """The processes of a full run; a folder without test files is none."""
     found = [Group("without Spark", ("tests", "--ignore=tests/spark"))]
+    for which, selection in BY_DEPENDENCIES.items():
+        found.append(Group(f"{which} dependencies", selection, ("tests/with_dependencies.py", which)))
     folders = sorted(folder for folder in spark_tests.iterdir() if folder.is_dir()) if spark_tests.is_dir() else []
     if has_tests(spark_tests, below=False):
         ignored = tuple(f"--ignore=tests/spark/{folder.name}" for folder in folders)
@@ -83,7 +101,7 @@ def counts_of(junit: Path) -> Counter[str]:
 
 def run(group: Group, options: Sequence[str], junit: Path, *, live: bool) -> Outcome:
     """Runs one process to its end, or to the time limit, past which it counts as an error. Prints as it goes, or all at its end."""
-    command = [sys.executable, "-m", "pytest", *group.selection, *options, f"--junitxml={junit}"]
+    command = [sys.executable, *group.runner, *group.selection, *options, f"--junitxml={junit}"]
     environment = {"SPARK_SUBMIT_OPTS": JVM_OPTIONS, **os.environ}
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         output = None if live else printed

@@ -151,3 +151,21 @@ def test_no_verdict_is_wrong(spark_type: str, data: st.DataObject) -> None:
         for pack, rows in enumerate(truth):
             assert not (outcome.reject[pack] and any(rows)), (sketch, packs[pack], tested)
             assert not (outcome.accept[pack] and not all(rows)), (sketch, packs[pack], tested)
+
+
+@pytest.mark.parametrize(
+    ("values", "rejected"),
+    [
+        (BytePrefix(b"\xc3"), [True, False, True]),
+        (BytePrefix(b"i"), [False, False, True]),
+        (ByteRange(b"\xc3", None), [True, False, True]),
+        (ByteRange(None, b"j"), [False, False, True]),
+        (byte_keys([b"\xc3"]), [True, False, True]),
+    ],
+    ids=str,
+)
+def test_bounds_are_compared_as_unsigned_bytes_whatever_their_lengths(values: Values, rejected: list[bool]) -> None:
+    """Numpy before 2.0 compares two byte strings as signed bytes where their widths differ."""
+    packs = [["item-", "item-z"], ["item-", "é"], ["~", "~~"]]
+    outcome = judged(sketched(packs, "string", MinMax("a")), ValueTest(values, False, False))
+    assert outcome.reject.tolist() == rejected

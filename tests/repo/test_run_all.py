@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from tests.run_all import LONGEST, NO_TESTS_COLLECTED, SPARK_TESTS, Group, Outcome, closing_line, counts_of, groups, overall_status
+from tests.run_all import (
+    BY_DEPENDENCIES,
+    LONGEST,
+    NO_TESTS_COLLECTED,
+    ROOT,
+    SPARK_TESTS,
+    Group,
+    Outcome,
+    closing_line,
+    counts_of,
+    groups,
+    overall_status,
+)
+
+WITHOUT_SPARK = ["without Spark", "oldest dependencies", "newest dependencies"]
 
 
 def outcome(status: int, **counts: int) -> Outcome:
@@ -16,8 +30,13 @@ def test_each_folder_of_spark_tests_is_a_process_of_its_own(tmp_path: Path) -> N
     for name in ("test_one.py", "faults/test_two.py", "rows/deep/test_three.py", "data/not_a_test.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    assert [group.name for group in groups(tmp_path)] == ["without Spark", "spark", "spark/faults", "spark/rows"]
-    assert "--ignore=tests/spark/faults" in groups(tmp_path)[1].selection
+    assert [group.name for group in groups(tmp_path)] == [*WITHOUT_SPARK, "spark", "spark/faults", "spark/rows"]
+    assert "--ignore=tests/spark/faults" in groups(tmp_path)[len(WITHOUT_SPARK)].selection
+
+
+def test_the_tests_that_run_with_other_dependencies_exist() -> None:
+    for selection in BY_DEPENDENCIES.values():
+        assert selection and all((ROOT / each).is_dir() for each in selection)
 
 
 def test_the_processes_that_begin_first_exist() -> None:

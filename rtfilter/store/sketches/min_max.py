@@ -116,7 +116,7 @@ class StringBounds:
                 meets &= lows <= self._cut(values.high)
         elif isinstance(values, BytePrefix):
             length = min(len(values.prefix), self.width)
-            meets = (highs >= self._cut(values.prefix)) & (lows.astype(f"S{length}") <= np.bytes_(values.prefix[:length]))
+            meets = (highs >= self._cut(values.prefix)) & (lows.astype(f"S{length}") <= _as_array(values.prefix, length))
         return meets
 
     def holds_only(self, values: Values, at: At) -> Bools:
@@ -129,9 +129,14 @@ class StringBounds:
             inside &= self.highs[at] < self._cut(values.high)
         return inside
 
-    def _cut(self, text: bytes) -> np.bytes_:
-        cut: np.bytes_ = np.bytes_(text[: self.width])
-        return cut
+    def _cut(self, text: bytes) -> Prefixes:
+        return _as_array(text, self.width)
+
+
+def _as_array(text: bytes, width: int) -> Prefixes:
+    """The first bytes of a text in one entry of that width. Numpy before 2.0 compares bytes of two widths, which it takes a lone
+    text for, as signed ones."""
+    return np.array([text[:width]], dtype=f"S{width}")
 
 
 def load(batches: Sequence[Any], domain: str) -> LongBounds | StringBounds:

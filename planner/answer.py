@@ -11,6 +11,9 @@ from planner.observed import Traits
 BROADCAST_JOIN, SHUFFLED_HASH_JOIN, SORT_MERGE_JOIN = "broadcast", "shuffled_hash", "sort_merge"
 
 
+_NOT_ALWAYS_TOLD = ("traits", "shift", "keep_splits")
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedShift:
     """`key = sign · column + by`; of a column's values below `low` and above `high` nothing is known, None for no such end."""
@@ -32,7 +35,7 @@ class Placeholder:
     `source` is the node that materialises the build side; with `gate` the stage of the scan has to wait for it. The filter is not
     filled from more than `max_build_rows` rows. Until a stage of the build side turns out to have more than `holds_rows` rows,
     what was planned holds. `traits`: what a later query finds it by. `shift`: how the key is
-    made of the column, None where it is the column.
+    made of the column, None where it is the column. `keep_splits`: the scan keeps Spark's own splits and the order of its rows.
     """
 
     id: str
@@ -52,18 +55,20 @@ class Placeholder:
     holds_rows: int
     ahead: RowWork
     keep_nulls: bool
+    keep_splits: bool
     traits: Traits
     shift: PlacedShift | None
 
     def to_dict(self) -> dict[str, object]:
         """The form of the protocol, without the traits: the host adds them with what it knows of the table's indexes."""
-        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name not in ("traits", "shift")}
+        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name not in _NOT_ALWAYS_TOLD}
         return {
             **fields,
             "keys": list(self.keys),
             "columns": list(self.columns),
             "kinds": ",".join(self.kinds),
             "ahead": self.ahead.to_dict(),
+            **({"keep_splits": True} if self.keep_splits else {}),
             **({} if self.shift is None else {"shift": self.shift.to_dict()}),
         }
 

@@ -16,6 +16,7 @@ from planner.answer import (
     PlacedShift,
     Placeholder,
 )
+from planner.by_place import keeps_splits
 from planner.chains import judge_proposals
 from planner.cost import RowWork
 from planner.estimates import Estimates
@@ -254,6 +255,7 @@ def _placeholder(
         holds_rows=LARGEST_INT if own.always else rows_that_hold(estimates, proposal.source),
         ahead=expected.work,
         keep_nulls=proposal.keep_nulls,
+        keep_splits=keeps_splits(plan, proposal.scan, settings.goes_on),
         traits=traits_of_proposal(plan, settings, proposal),
         shift=_placed_shift(proposal),
     )

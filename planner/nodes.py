@@ -41,7 +41,8 @@ class Node:
 
     `deterministic` and `may_raise` speak of the operator's own work beyond the expressions that it shows (aggregate functions,
     generators, sort orders). `literals` is equal for nodes that ask the same of their rows, literals included; empty where nothing
-    is asked, None where it can't be told.
+    is asked, None where it can't be told. `by_place`: an expression that may give a row another value at another place, `by_order`:
+    a function that goes by the order of its rows, each as text, None where there is none. `asks_for_file`: for the file being read.
     """
 
     id: int
@@ -51,6 +52,9 @@ class Node:
     deterministic: bool
     may_raise: bool
     literals: str | None
+    by_place: str | None
+    by_order: str | None
+    asks_for_file: bool
 
     def expressions(self) -> tuple[Expression, ...]:
         """What the node evaluates for its rows, as far as the snapshot shows it."""
@@ -247,6 +251,19 @@ def other_side(side: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class ScanPlace:
+    """What the place and the order of a scan's rows are used for.
+
+    `refusal`: why its tasks must keep the rows that they have without a filter. `by_order`: something takes rows in their order.
+    `reaches_root`: the plan's result has the scan's own rows, joined perhaps, and not groups of them.
+    """
+
+    refusal: Refusal | None = None
+    by_order: bool = False
+    reaches_root: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A whole plan in preorder: `nodes[i].id == i`, the root is 0, and a subtree is a run of numbers.
 
@@ -259,8 +276,10 @@ class Plan:
     parents: tuple[int, ...]
     # By node: which columns are equal in all its rows; planner/equalities.py fills it.
     equalities: dict[int, Mapping[int, int]] = field(default_factory=dict, compare=False, repr=False)
-    # By scan: why its tasks must keep the rows that they have; planner/by_place.py fills it.
-    places: dict[int, Refusal | None] = field(default_factory=dict, compare=False, repr=False)
+    # By scan: what the place and the order of its rows are used for; planner/by_place.py fills it.
+    places: dict[int, ScanPlace] = field(default_factory=dict, compare=False, repr=False)
+    # The nodes that there is something to say of in that: one set, once it was looked for.
+    outspoken: list[frozenset[int]] = field(default_factory=list, compare=False, repr=False)
     # By filter: what names it beyond this query; planner/traits.py fills it.
     traits: dict[Hashable, Traits] = field(default_factory=dict, compare=False, repr=False)
     _types: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
@@ -300,7 +319,9 @@ class Plan:
         known = self._steady.get(node)
         if known is None:
             at = self.nodes[node]
-            known = self._steady[node] = at.deterministic and all(expr.deterministic for expr in at.expressions())
+            known = self._steady[node] = (
+                at.deterministic and at.by_place is None and all(expr.deterministic for expr in at.expressions())
+            )
         return known
 
     def may_raise(self, node: int) -> bool:

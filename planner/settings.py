@@ -23,6 +23,7 @@ class PlanSettings:
 
     `machine` is what times are estimated with. `recall` says what a filter did in earlier queries, None where
     nothing is remembered. `waited`: what rows had before them, as long as their scan waited, in an earlier plan of the same query.
+    `goes_on`: what is made of the rows is not all in the plan, which is that of a cached frame or an RDD.
     """
 
     decision: str
@@ -36,6 +37,7 @@ class PlanSettings:
     packs_enabled: bool = True
     adaptive: bool = True
     field_id_read: bool = False
+    goes_on: bool = False
     machine: Machine = field(default_factory=Machine)
     recall: Recall | None = None
     waited: Waited = nobody_waited

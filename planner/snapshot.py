@@ -51,9 +51,13 @@ class _Common:
     deterministic: bool
     may_raise: bool
     literals: str | None
+    by_place: str | None
+    by_order: str | None
+    asks_for_file: bool
 
-    def fields(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...], bool, bool, str | None]:
-        return self.id, self.op, self.children, self.output, self.deterministic, self.may_raise, self.literals
+    def fields(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...], bool, bool, str | None, str | None, str | None, bool]:
+        own = self.id, self.op, self.children, self.output, self.deterministic, self.may_raise, self.literals
+        return *own, self.by_place, self.by_order, self.asks_for_file
 
 
 def parse_snapshot(nodes: object) -> Plan:
@@ -114,6 +118,9 @@ def _node(raw: object, expected: int) -> PlanNode:
         raw.get("deterministic", True) is True,
         raw.get("may_raise", False) is not False,
         _literals(raw, where),
+        read_field(raw, "by_place", str, where) if "by_place" in raw else None,
+        read_field(raw, "by_order", str, where) if "by_order" in raw else None,
+        "asks_for_file" in raw and raw["asks_for_file"] is not False,
     )
     read = _READERS.get(kind)
     if read is None:

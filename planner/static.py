@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.answer import Candidate
-from planner.by_place import refuse_by_place
+from planner.by_place import keeps_splits, refuse_by_place
 from planner.hints import refuse_by_cost
 from planner.index_remarks import ScanIndex, codes_of
 from planner.lineage import refuse_corrupt
@@ -32,10 +32,12 @@ class StaticPlaceholder:
     columns: tuple[int, ...]
     label: str
     predicate: Tree
+    keep_splits: bool
 
     def to_dict(self) -> dict[str, object]:
-        """The form of the protocol."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "columns": list(self.columns)}
+        """The form of the protocol; `keep_splits` is absent where it is false."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "keep_splits" or self.keep_splits}
+        return {**fields, "columns": list(self.columns)}
 
 
 def columns_of(tree: Tree) -> frozenset[str]:
@@ -121,7 +123,8 @@ def plan_statics(
             columns = columns_of(predicate)
             ids = tuple(column.id for column in scan.columns if column.name in columns)
             label = " AND ".join(condition.text for condition in asked)
-            placeholder = StaticPlaceholder(f"{settings.decision}.s{len(placeholders)}", number, ids, label, predicate)
+            name, keep = f"{settings.decision}.s{len(placeholders)}", keeps_splits(plan, number, settings.goes_on)
+            placeholder = StaticPlaceholder(name, number, ids, label, predicate, keep)
             placeholders.append(placeholder)
         outcome, codes = refusal or _planned(found), codes_of(_said(found))
         candidates.append(_candidate(scan, placeholder, outcome, codes if outcome.reason in (PLANNED, *codes) else ()))

@@ -123,6 +123,7 @@ class Requests:
             packs_enabled=options.packs_enabled,
             adaptive=bool(spark.get("adaptive", True)) and not frame.json.get("static_only", False),
             field_id_read=bool(spark.get("field_id_read", False)),
+            goes_on=bool(frame.json.get("goes_on", False)),
             machine=machine_of(spark),
             waited=waits.get,
         )

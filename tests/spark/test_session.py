@@ -235,7 +235,9 @@ def test_verify_fails_a_query_whose_rows_differ(spark: SparkSession) -> None:
     """What differs between the two runs here is the query itself: it is not deterministic."""
     spark.conf.set("rtfilter.enabled", True)
     spark.conf.set("rtfilter.verify", True)
-    frame = spark.sql("select fact.v, uuid() from fact join dim on k = id where name in ('n5', 'n7')")
+    frame = spark.sql(
+        "select fact.v, reflect('java.util.UUID', 'randomUUID') from fact join dim on k = id where name in ('n5', 'n7')"
+    )
     # Making a session installs pyspark's own handler of exceptions anew.
     spark.newSession()
     for _ in range(2):

@@ -42,6 +42,12 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   def executionId: Option[Long] = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).map(_.toLong)
 
+  /**
+   * Whether what is made of a plan's rows may not be in it. Checked on 4.3: an RDD of rows is planned outside of an execution, and so is a cached
+   * frame, in a clone of its session with this setting off (CacheManager), where it stays when it is planned anew while some query runs.
+   */
+  def goesOn: Boolean = executionId.isEmpty || !conf.autoBucketedScanEnabled
+
   def description: Option[String] = Option(session.sparkContext.getLocalProperty(SparkContext.SPARK_JOB_DESCRIPTION))
 
   /** One warning for each text and session. */

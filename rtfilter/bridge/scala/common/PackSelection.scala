@@ -19,18 +19,25 @@ final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes:
 
   lazy val keptBytes: Long = starts.indices.iterator.filter(kept(_) != 0).map(i => math.max(1L, end(i) - starts(i))).sum
 
-  /** Ordinals of the kept row groups that begin in [from, until) of the stretched kept bytes, or else of the file: each in one split. */
-  def keptIn(from: Long, until: Long, stretch: Option[Double]): Array[Int] = {
+  /** Ordinals of the kept row groups that begin in [from, until) of the stretched kept bytes: each in one split. */
+  def keptIn(from: Long, until: Long, stretch: Double): Array[Int] = {
     val found = Array.newBuilder[Int]
     var keptBefore = 0L
     starts.indices.foreach { i =>
       if (kept(i) != 0) {
-        val at = stretch.fold(starts(i))(factor => (keptBefore * factor).toLong)
+        val at = (keptBefore * stretch).toLong
         if (from <= at && at < until) found += i
         keptBefore += math.max(1L, end(i) - starts(i))
       }
     }
     found.result()
+  }
+
+  /** Whether a row group that begins at `start` is kept (an empty one begins where the next one does); None where none begins there. */
+  def keeps(start: Long): Option[Boolean] = {
+    val at = Arrays.binarySearch(starts, start)
+    def isThere(i: Int): Boolean = i >= 0 && i < starts.length && starts(i) == start
+    Option.when(at >= 0)((Iterator.iterate(at)(_ - 1).takeWhile(isThere) ++ Iterator.iterate(at)(_ + 1).takeWhile(isThere)).exists(kept(_) != 0))
   }
 
   override def equals(other: Any): Boolean = other match {
@@ -43,8 +50,8 @@ final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes:
 /**
  * What a narrowed scan reads of each file that the planner knows; other files are read whole. Equal by content.
  *
- * `stretch`: times what is kept of a file it is shown as long; None where the query asks for file sizes or blocks (`_metadata`), so
- * that files keep their own length.
+ * `stretch`: times what is kept of a file it is shown as long. None: the scan keeps Spark's own splits and the order of its rows, for something goes
+ * by them. Then all files are listed, with their own lengths, and each split reads what is kept of the row groups that it had.
  */
 final case class PackSelection(files: Map[String, FilePacks], stretch: Option[Double]) {
   def droppedFiles: Int = files.values.count(_.keptCount == 0)
@@ -65,7 +72,7 @@ object PackSelection {
   }
 }
 
-/** The scan's own file index without the files of which no row group survives; the others have the length of what is kept. */
+/** The scan's own file index without the files of which no row group survives; the others have the length of what is kept. With Spark's own splits: as it is. */
 final case class PrunedFileIndex(base: FileIndex, selection: PackSelection) extends FileIndex {
   override def rootPaths: Seq[Path] = base.rootPaths
   override def inputFiles: Array[String] = base.inputFiles
@@ -74,15 +81,15 @@ final case class PrunedFileIndex(base: FileIndex, selection: PackSelection) exte
   override def partitionSchema: StructType = base.partitionSchema
   override def metadataOpsTimeNs: Option[Long] = base.metadataOpsTimeNs
   override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    base.listFiles(partitionFilters, dataFilters).map(directory => directory.copy(files = directory.files.flatMap { file =>
-      // A plan may be kept for long; a file that was replaced meanwhile is another one.
-      selection.files.get(file.getPath.toString).filter(p => p.bytes == file.getLen && p.modifiedMs == file.getModificationTime) match {
-        case None => Some(file)
-        case Some(packs) if packs.keptCount == 0 => None
-        case Some(packs) => Some(selection.stretch.fold(file)(factor =>
-          file.copy(fileStatus = PrunedFileIndex.withLength(file.fileStatus, math.ceil(packs.keptBytes * factor).toLong))))
-      }
-    }))
+    selection.stretch.fold(base.listFiles(partitionFilters, dataFilters))(stretch =>
+      base.listFiles(partitionFilters, dataFilters).map(directory => directory.copy(files = directory.files.flatMap { file =>
+        // A plan may be kept for long; a file that was replaced meanwhile is another one.
+        selection.files.get(file.getPath.toString).filter(p => p.bytes == file.getLen && p.modifiedMs == file.getModificationTime) match {
+          case None => Some(file)
+          case Some(packs) if packs.keptCount == 0 => None
+          case Some(packs) => Some(file.copy(fileStatus = PrunedFileIndex.withLength(file.fileStatus, math.ceil(packs.keptBytes * stretch).toLong)))
+        }
+      })))
   override def toString: String = base.toString
 }
 

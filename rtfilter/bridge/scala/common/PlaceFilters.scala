@@ -36,7 +36,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
     val id = PlaceFilters.nextDecision()
     val nodes = Snapshot.nodes(root)
     StaticPredicates.addTo(layer, root, nodes)
-    val answer = layer.ask("plan", Seq("decision" -> id, "execution" -> layer.executionId, "static_only" -> staticOnly, "nodes" -> nodes)).json
+    val answer = layer.ask("plan", Seq("decision" -> id, "execution" -> layer.executionId, "static_only" -> staticOnly, "goes_on" -> layer.goesOn, "nodes" -> nodes)).json
     for (field <- Seq("candidates", "placeholders", "unsettled") if !answer.path(field).isArray) throw new IllegalStateException(s"The planner's answer to a plan has no $field.")
     Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
     val placements = Json.items(answer, "placeholders").map(Placement(_))

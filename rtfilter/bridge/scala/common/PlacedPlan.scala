@@ -11,14 +11,15 @@ import scala.collection.mutable
 /** One placeholder of the planner's answer. */
 final case class Placement(id: String, join: Int, keys: Seq[Int], buildSide: String, source: Int, gate: Boolean, scan: Int, columns: Seq[Long],
     label: String, kinds: String, maxKeys: Int, bloomFpp: Double, bloomMaxBytes: Long, maxBuildRows: Long, holdsRows: Long, keepNulls: Boolean,
-    ahead: Option[JsonNode], shift: Option[KeyShift])
+    keepSplits: Boolean, ahead: Option[JsonNode], shift: Option[KeyShift])
 
 /** A filter that the query's own conditions make; one for a scan at most. */
-final case class StaticPlacement(id: String, scan: Int, columns: Seq[Long], label: String, predicate: String)
+final case class StaticPlacement(id: String, scan: Int, columns: Seq[Long], label: String, predicate: String, keepSplits: Boolean)
 
 object StaticPlacement {
   def apply(json: JsonNode): StaticPlacement = StaticPlacement(json.get("id").asText, json.get("scan").asInt,
-    Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("predicate").toString)
+    Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("predicate").toString,
+    json.path("keep_splits").asBoolean(false))
 }
 
 object Placement {
@@ -26,7 +27,8 @@ object Placement {
     json.get("build_side").asText, json.get("source").asInt, json.get("gate").asBoolean, json.get("scan").asInt,
     Json.items(json, "columns").map(_.asLong), json.get("label").asText, json.get("kinds").asText, json.get("max_keys").asInt,
     json.get("bloom_fpp").asDouble, json.get("bloom_max_bytes").asLong, json.get("max_build_rows").asLong,
-    json.get("holds_rows").asLong, json.path("keep_nulls").asBoolean(false), Option(json.get("ahead")), Option(json.get("shift")).filterNot(_.isNull).map(KeyShift(_)))
+    json.get("holds_rows").asLong, json.path("keep_nulls").asBoolean(false),
+    json.path("keep_splits").asBoolean(false), Option(json.get("ahead")), Option(json.get("shift")).filterNot(_.isNull).map(KeyShift(_)))
 }
 
 /**
@@ -69,8 +71,8 @@ final class PlacedPlan(root: NumberedNode, placements: Seq[Placement], statics: 
 
   private def placed(node: NumberedNode): SparkPlan = {
     val scan = node.plan.asInstanceOf[FileSourceScanExec]
-    val own = placements.filter(_.scan == node.id).map(p => RuntimeFilter(columns(p.scan, p.columns), p.label, RuntimeFilter.Empty, p.id)) ++
-      statics.filter(_.scan == node.id).map(s => RuntimeFilter(columns(s.scan, s.columns), s.label, RuntimeFilter.Empty, s.id, s.predicate))
+    val own = placements.filter(_.scan == node.id).map(p => RuntimeFilter(columns(p.scan, p.columns), p.label, RuntimeFilter.Empty, p.id, keepSplits = p.keepSplits)) ++
+      statics.filter(_.scan == node.id).map(s => RuntimeFilter(columns(s.scan, s.columns), s.label, RuntimeFilter.Empty, s.id, s.predicate, s.keepSplits))
     if (own.isEmpty) scan
     else {
       val changed = scan.copy(dataFilters = scan.dataFilters ++ own)

@@ -9,12 +9,14 @@ import org.apache.spark.sql.types.DataType
 /**
  * A runtime filter among a scan's data filters: what EXPLAIN shows. Spark's reader can't translate it and leaves it out.
  *
+ * `keepSplits`: the scan keeps the tasks that Spark makes of it, each with its rows in their order.
+ *
  * With a `predicate` it is the query's own condition, as the planner words it, and needs no keys: a static filter.
  *
  * `id` names the placeholder to the planner and is no part of the plan's meaning: two scans that differ in it alone are the
  * same scan (exchange reuse). Checked on 4.3: FileSourceScanExec normalises dataFilters when it canonicalises itself.
  */
-case class RuntimeFilter(children: Seq[Expression], label: String, state: String, id: String, predicate: String = "") extends Expression with Unevaluable with Predicate {
+case class RuntimeFilter(children: Seq[Expression], label: String, state: String, id: String, predicate: String = "", keepSplits: Boolean = false) extends Expression with Unevaluable with Predicate {
   override def nullable: Boolean = false
   override protected def withNewChildrenInternal(changed: IndexedSeq[Expression]): Expression = copy(children = changed)
   override lazy val canonicalized: Expression = copy(children = children.map(_.canonicalized), id = "")

@@ -79,12 +79,15 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
     val rows = filters.filter(_.path("rows").asBoolean(false)).flatMap(f => applied.collectFirst { case (k, `f`) => rowFilter(k) })
     val changed = if (!verdict.path("apply").asBoolean(false)) FilledStage.withoutFilters(scan) else {
       val packs = perFile(answer, verdict)
-      val selection = PackSelection(packs, if (scan.fileConstantMetadataColumns.nonEmpty) None else Some(stretch(packs)))
+      val selection = PackSelection(packs, if (keepsSplits) None else Some(stretch(packs)))
       val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, verdict.get("packs_kept").asLong, selection.droppedFiles, fillMs)
       NarrowedScan(scan, selection, applied.flatMap { case (k, f) => predicate(k, f) }, shown, metrics)
     }
     FilledScan(scan, changed, rows)
   }
+
+  /** Where something goes by the order of rows, or asks for files and their parts (`_metadata`). */
+  private def keepsSplits: Boolean = scan.fileConstantMetadataColumns.nonEmpty || RuntimeFilter.in(scan).exists(_.keepSplits)
 
   /** Files that are read whole have their own lengths, beside which no other one may be stretched. */
   private def stretch(packs: Map[String, FilePacks]): Double = if (packs.size < files.paths.length) 1.0 else {

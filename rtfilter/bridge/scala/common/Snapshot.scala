@@ -102,8 +102,11 @@ object Snapshot {
         add("kind" -> "query_stage", "broadcast" -> stage.isInstanceOf[BroadcastQueryStageExec], "shuffle" -> stage.isInstanceOf[ShuffleQueryStageExec],
           "materialized" -> stage.isMaterialized, "rows" -> statistics.flatMap(_.rowCount), "bytes" -> statistics.map(_.sizeInBytes), "same" -> same)
       case rows: RowFilterExec => add("kind" -> "other", "runs" -> Seq(rows.filter))
-      case _ => add(Seq("kind" -> "other") ++ Option.when(!plan.expressions.forall(_.deterministic))("deterministic" -> false): _*)
+      case _ => add("kind" -> "other")
     }
+    RowPlace.byPlace(plan).foreach(json.put("by_place", _))
+    RowPlace.byOrder(plan).foreach(json.put("by_order", _))
+    if (RowPlace.asksForFile(plan)) json.put("asks_for_file", true)
     Literals.addTo(json, plan)
     if (Literals.isThinned(plan)) json.put("thinned", true)
     json

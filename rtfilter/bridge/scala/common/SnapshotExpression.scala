@@ -32,7 +32,7 @@ object SnapshotExpression {
 
   /** With what it may do that a filter below must heed. */
   def flagged(e: Expression, json: ObjectNode): ObjectNode = {
-    if (!e.deterministic) json.put("deterministic", false)
+    if (RowPlace.in(e).isDefined) json.put("deterministic", false)
     if (mayRaise(e)) json.put("may_raise", true)
     json
   }
@@ -159,6 +159,7 @@ object SnapshotExpression {
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull | _: KnownNullable | _: RuntimeFilter => true
     case _: GetStructField | _: GetArrayStructFields | _: CreateNamedStruct | _: Murmur3Hash | _: XxHash64 | _: BloomFilterMightContain => true
     case _: StartsWith | _: EndsWith | _: Contains | _: Like | _: Substring | _: Upper | _: Lower | _: StringTrim | _: Length | _: Concat => true
+    case _: InputFileName => true
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last | _: Collect[_] | _: CentralMomentAgg => true
     case sum: Sum => sum.evalContext.evalMode != EvalMode.ANSI || sumFits(sum.child)
     case average: Average => average.evalMode != EvalMode.ANSI || average.child.dataType == LongType || sumFits(average.child)

@@ -55,15 +55,18 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     val shared = Carried(session.sparkContext, new NarrowedPacks(selection, predicates, new SerializableConfiguration(hadoopConf)))
     val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(session.sessionState.conf, options, partitionSchema, requiredSchema))
     val (counter, skipped) = (packsRead, rowsSkipped)
-    // A file of which nothing is kept is not listed: where it is read all the same it was found to be another one.
-    file => shared.value.selection.files.get(file.toPath.toString).filter(p => p.modifiedMs == file.modificationTime && p.keptCount > 0) match {
-      case None => whole(file)
-      case Some(packs) =>
-        val stretch = shared.value.selection.stretch
-        val ordinals = packs.keptIn(file.start, file.start + file.length, stretch)
-        // Of a stretched file the first split has a pack, and finds out whether the file is another one by now; of others each has to look itself.
-        if (ordinals.isEmpty && stretch.isDefined) Iterator.empty
-        else new PackFile(file, packs, ordinals, stretch.isDefined, shared.value, read, counter, skipped).rows(whole)
+    file => {
+      val selection = shared.value.selection
+      selection.files.get(file.toPath.toString).filter(_.modifiedMs == file.modificationTime) match {
+        case None => whole(file)
+        // Not listed: where it is read all the same it was found to be another one. With Spark's own splits every file is listed.
+        case Some(packs) if packs.keptCount == 0 => if (selection.stretch.isEmpty && packs.bytes == file.fileSize) Iterator.empty else whole(file)
+        case Some(packs) =>
+          val stretched = selection.stretch.map(packs.keptIn(file.start, file.start + file.length, _))
+          // Of a stretched file the first split has a pack, and finds out whether the file is another one by now; of others each has to look itself.
+          if (stretched.exists(_.isEmpty)) Iterator.empty
+          else new PackFile(file, packs, stretched, shared.value, read, counter, skipped).rows(whole)
+      }
     }
   }
 }
@@ -96,46 +99,56 @@ object ParquetSettings {
   }
 }
 
-/** One split of one file, of which the row groups with these ordinals are read. */
-final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[Int], stretched: Boolean, shared: NarrowedPacks, read: ReadSettings,
+/** One split of one file: of a stretched one the row groups with these ordinals are read, of others those kept ones that the split has by Parquet's own rule. */
+final class PackFile(file: PartitionedFile, packs: FilePacks, stretched: Option[Array[Int]], shared: NarrowedPacks, read: ReadSettings,
     packsRead: SQLMetric, rowsSkipped: SQLMetric) {
   import shared.{conf, predicates}
   private val settings = read.parquet
   private val bytes = packs.bytes
-  private val starts = ordinals.map(packs.starts(_))
   private val split = new FileSplit(file.toPath, 0, bytes, Array.empty[String])
 
   /** A file that is not what the planner saw (another length or time, row groups elsewhere) is read whole: a stretched one by its first split. */
   def rows(whole: PartitionedFile => Iterator[InternalRow]): Iterator[InternalRow] = {
     val status = file.toPath.getFileSystem(conf).getFileStatus(file.toPath)
     def all(): Iterator[InternalRow] =
-      if (!stretched) whole(file.copy(fileSize = status.getLen))
+      if (stretched.isEmpty) whole(file.copy(fileSize = status.getLen))
       else if (file.start == 0) whole(file.copy(length = status.getLen, fileSize = status.getLen))
       else Iterator.empty
     if (status.getLen != bytes || !PackFile.sameTime(status.getModificationTime, file.modificationTime)) all()
-    else if (ordinals.isEmpty) Iterator.empty
     else {
       val input = HadoopInputFile.fromStatus(status, conf)
       val stream = input.newStream()
       var handedOver = false
       try {
-        val footer = readFooter(input, stream)
-        if (footer.getBlocks.size != starts.length) all()
-        else if (settings.vectorized) {
-          val result = vectorized(input, stream, footer)
-          handedOver = true
-          result
-        } else rowBased(footer)
+        stretched.fold(footerOfSplit(input, stream))(ordinals => footerOf(ordinals, input, stream)) match {
+          case None => all()
+          case Some(footer) if footer.getBlocks.isEmpty => Iterator.empty
+          case Some(footer) if settings.vectorized =>
+            val result = vectorized(input, stream, footer)
+            handedOver = true
+            result
+          case Some(footer) => rowBased(footer)
+        }
       } finally if (!handedOver) stream.close()
     }
   }
 
-  /** Of the footer, only what describes the wanted row groups is turned into objects. */
-  private def readFooter(input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata =
-    shortFooter(stream).getOrElse(wholeFooter(input, stream))
+  /** Of the footer, only what describes the wanted row groups is turned into objects; None where they are not there. */
+  private def footerOf(ordinals: Array[Int], input: HadoopInputFile, stream: SeekableInputStream): Option[ParquetMetadata] = {
+    val starts = ordinals.map(packs.starts(_))
+    val footer = shortFooter(stream, ordinals, starts).getOrElse(wholeFooter(input, stream, ParquetMetadataConverter.offsets(starts: _*)))
+    Option.when(footer.getBlocks.size == starts.length)(footer)
+  }
+
+  /** The row groups that Spark's reader would read in this split (checked on 4.3: those whose middle is in it), without those that are not kept. */
+  private def footerOfSplit(input: HadoopInputFile, stream: SeekableInputStream): Option[ParquetMetadata] = {
+    val footer = wholeFooter(input, stream, ParquetMetadataConverter.range(file.start, file.start + file.length))
+    val kept = footer.getBlocks.asScala.map(block => packs.keeps(block.getStartingPos))
+    Option.unless(kept.contains(None))(new ParquetMetadata(footer.getFileMetaData, footer.getBlocks.asScala.zip(kept).collect { case (block, Some(true)) => block }.asJava))
+  }
 
   /** Row indexes count the rows of all row groups, so they need the whole footer; so does a file whose row groups are not in order. */
-  private def shortFooter(stream: SeekableInputStream): Option[ParquetMetadata] =
+  private def shortFooter(stream: SeekableInputStream, ordinals: Array[Int], starts: Array[Long]): Option[ParquetMetadata] =
     if (!settings.vectorized || read.requiredSchema.fieldNames.contains(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME)) None
     else {
       val end = new Array[Byte](8)
@@ -154,8 +167,8 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
       }
     }
 
-  private def wholeFooter(input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata = {
-    val options = HadoopReadOptions.builder(conf, file.toPath).withMetadataFilter(ParquetMetadataConverter.offsets(starts: _*)).build()
+  private def wholeFooter(input: HadoopInputFile, stream: SeekableInputStream, wanted: ParquetMetadataConverter.MetadataFilter): ParquetMetadata = {
+    val options = HadoopReadOptions.builder(conf, file.toPath).withMetadataFilter(wanted).build()
     val reader = ParquetFileReader.open(input, options, stream)
     try { val footer = reader.getFooter; reader.detachFileInputStream(); footer } finally reader.close()
   }
@@ -208,6 +221,7 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, ordinals: Array[In
   /** parquet-java's row reader takes the offsets of the row groups to read; the filters stay at what Spark itself pushes. */
   private def rowBased(footer: ParquetMetadata): Iterator[InternalRow] = {
     val (datetime, int96) = rebase(footer)
+    val starts = footer.getBlocks.asScala.map(_.getStartingPos).toArray
     // The filter of one file is left in it.
     val context = attempt(new JobConf(conf))
     val filter = pushed(footer, datetime)

@@ -231,7 +231,8 @@ OPTIONS: tuple[Option, ...] = (
         "boolean",
         False,
         "",
-        "Runs every query with and without filters first, and fails it with rtfilter.ResultMismatchError on a difference.",
+        "Runs every query with and without filters first, and fails it with rtfilter.ResultMismatchError on a difference; "
+        "one that Spark itself leaves open (rows that a limit takes from a shuffle, say) is a warning.",
         _boolean,
     ),
     Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text),

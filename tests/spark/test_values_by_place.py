@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import rtfilter
 from rtfilter import Index, ValueSet
@@ -120,6 +121,18 @@ def test_values_by_place_are_those_of_whole_scans(on_and_off: Any, spark: SparkS
     probe = "spread.r" if source == "static" else "fact.k"
     found = [entry for entry in rtfilter.why_not(spark.sql(sql)).to_dict()["keys"] if entry["probe"] == probe]
     assert {entry["reason"] for entry in found} == {"NOT_DETERMINISTIC"}
+
+
+@pytest.mark.parametrize(("steady", "expected"), [(True, "PLANNED"), (False, "NOT_DETERMINISTIC")])
+def test_users_functions_go_by_place_unless_they_are_deterministic(
+    on_and_off: Any, spark: SparkSession, steady: bool, expected: str
+) -> None:
+    named = F.udf(lambda k: f"k{k}")
+    named = named if steady else named.asNondeterministic()
+    frame = spark.sql(f"select * from {SOURCES['broadcast']}").select("v", named("k"))
+    spark.conf.set("rtfilter.enabled", True)
+    assert {entry["reason"] for entry in rtfilter.why_not(frame).to_dict()["keys"]} == {expected}
+    assert len(frame.collect()) == 60 and (rejected(frame) > 10) == steady
 
 
 @pytest.mark.parametrize("source", SOURCES)

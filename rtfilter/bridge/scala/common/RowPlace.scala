@@ -12,7 +12,7 @@ object RowPlace {
   def byPlace(plan: SparkPlan): Option[String] = plan.expressions.iterator.flatMap(in).nextOption().map(_.toString.take(200))
 
   /** Whether an operator asks for the file that its task reads just then. */
-  def asksForFile(plan: SparkPlan): Boolean = plan.expressions.exists(_.exists(_.isInstanceOf[InputFileName]))
+  def asksForFile(plan: SparkPlan): Boolean = plan.expressions.exists(e => !e.deterministic && e.exists(_.isInstanceOf[InputFileName]))
 
   /**
    * The part of an expression that goes by place. Spark's `deterministic` says less: it is false too for the name of a row's file, which is steady,

@@ -15,6 +15,7 @@ _PLAIN = (
     (pa.types.is_uint8, "smallint"),
     (pa.types.is_uint16, "int"),
     (pa.types.is_uint32, "bigint"),
+    (pa.types.is_uint64, "decimal(20,0)"),
     (pa.types.is_float32, "float"),
     (pa.types.is_float64, "double"),
     (pa.types.is_date32, "date"),

@@ -44,11 +44,12 @@ def create(storage: IndexStorage, definition: Definition, table: ListedTable, ru
     """Makes an index of all files of a table.
 
     Raises:
+        IndexDefinitionError: a sketch can hold nothing of any file.
         IndexStateError: there is one of that name, or somebody else is at it.
         IndexStorageError: the index can't be written.
     """
     with _action(storage, log.CREATE) as before:
-        segment, report = build_segment(storage, definition, table.root, table.files, runner, tell)
+        segment, report = build_segment(storage, definition, table.root, table.files, runner, tell, must_hold=True)
         _refuse_nothing(table.files, report)
         log.end(storage, log.CREATE, before, log.ACTIVE, Snapshot(definition, () if segment is None else (segment,)))
     return report

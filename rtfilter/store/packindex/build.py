@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from rtfilter.errors import IndexDefinitionError
 from rtfilter.store.packindex.catalog import stored_path
 from rtfilter.store.packindex.segments import SegmentWriter
 from rtfilter.store.packindex.sketching import Portion, PortionSketches, TableFile, sketch_portion
@@ -101,11 +102,21 @@ def portions_of(file: TableFile) -> list[Portion]:
 
 
 def build_segment(
-    storage: IndexStorage, definition: Definition, root: str, files: Sequence[TableFile], runner: Runner, tell: Tell = silent
+    storage: IndexStorage,
+    definition: Definition,
+    root: str,
+    files: Sequence[TableFile],
+    runner: Runner,
+    tell: Tell = silent,
+    *,
+    must_hold: bool = False,
 ) -> tuple[Segment | None, BuildReport]:
     """Sketches these files and publishes the segment; None when there is no file to write down.
 
+    `must_hold`: it is an error when a sketch says nothing of any pack.
+
     Raises:
+        IndexDefinitionError: for `must_hold`.
         IndexStorageError: the index can't be written.
     """
     begun = time.monotonic()
@@ -114,6 +125,8 @@ def build_segment(
         return None, NOTHING_BUILT
     problems: list[tuple[str, str]] = []
     bytes_read = done = 0
+    holding: set[str] = set()
+    not_held: dict[str, str] = {}
     with SegmentWriter(storage, definition) as writer:
         for file, found in _by_file(files, _told(portions, runner.run(portions, definition), tell)):
             bytes_read += sum(each.bytes_read for each in found)
@@ -121,9 +134,14 @@ def build_segment(
             if problem is None:
                 writer.add_file(file, stored_path(file.path, root), found)
                 done += 1
+                for each in found:
+                    not_held = {**each.not_held, **not_held}
+                    holding.update(_columns_held(each, definition.sketches))
             else:
                 problems.append((file.path, problem))
         packs = writer.packs
+        if must_hold:
+            _require_held(definition.sketches, holding, not_held)
         segment = writer.finish() if done else None
         if segment is None:
             writer.discard()
@@ -151,3 +169,18 @@ def _problem_of(portions: Sequence[PortionSketches]) -> str | None:
     if problem is None and len({each.digest for each in portions}) != 1:
         return "the file was replaced while it was read"
     return problem
+
+
+def _columns_held(found: PortionSketches, sketches: Sequence[Sketch]) -> set[str]:
+    """The columns of which something is known in at least one of these packs."""
+    rows = ((sketch.column, batch.column("rows")) for sketch, batch in zip(sketches, found.batches, strict=True))
+    return {column for column, known in rows if known.null_count < len(known)}
+
+
+def _require_held(sketches: Sequence[Sketch], holding: set[str], not_held: Mapping[str, str]) -> None:
+    for sketch in sketches:
+        if sketch.column in not_held and sketch.column not in holding:
+            raise IndexDefinitionError(
+                f"{type(sketch).__name__}({sketch.column!r}) could not hold a value of any file: {not_held[sketch.column]}. "
+                "Leave it out."
+            )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rtfilter.store.packindex.footer import footer_digest, pack_starts, parsed_footer, read_tail
-from rtfilter.store.sketches.domain import PackValues, domain_of, pack_values
+from rtfilter.store.sketches.domain import PackValues, domain_of, pack_values, why_no_values
 from rtfilter.store.sketches.kinds import MinMax, Sketch
 from rtfilter.store.sketches.rows import sketch_row, sketch_schema
 
@@ -47,6 +47,7 @@ class PortionSketches:
     """What a task has found: the packs of its portion and a record batch per sketch, a row per pack.
 
     `problem`: why nothing is known of the file; then the rest is empty. `bytes_read`: footer and column chunks.
+    `not_held`: the columns of which the sketches of some pack say nothing, each with the reason.
     """
 
     digest: bytes
@@ -55,6 +56,7 @@ class PortionSketches:
     batches: tuple[Any, ...]
     bytes_read: int
     problem: str | None = None
+    not_held: Mapping[str, str] = field(default_factory=dict)
 
 
 def sketch_portion(portion: Portion, sketches: Sequence[Sketch], types: Mapping[str, str]) -> PortionSketches:
@@ -83,10 +85,10 @@ def sketch_opened(
     check_unchanged()
     tail = read_tail(opened, portion.file.size_bytes)
     metadata = parsed_footer(tail)
-    starts, rows, batches, column_bytes = _sketch_packs(_opened(opened, metadata), portion, sketches, types)
+    starts, rows, batches, column_bytes, not_held = _sketch_packs(_opened(opened, metadata), portion, sketches, types)
     # Once more: a file overwritten in place while it was read has mixed packs.
     check_unchanged()
-    return PortionSketches(footer_digest(tail), starts, rows, batches, len(tail) + column_bytes)
+    return PortionSketches(footer_digest(tail), starts, rows, batches, len(tail) + column_bytes, not_held=not_held)
 
 
 def _opened(file: BinaryIO, metadata: Any) -> Any:
@@ -102,11 +104,12 @@ def _check_unchanged(descriptor: int, file: TableFile) -> None:
 
 def _sketch_packs(
     parquet: Any, portion: Portion, sketches: Sequence[Sketch], types: Mapping[str, str]
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...], int]:
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...], int, dict[str, str]]:
     metadata = parquet.metadata
     starts = pack_starts(metadata)
     mine = [i for i, start in enumerate(starts) if portion.begin <= start < portion.end]
-    leaves = {column: _readable_leaf(parquet, column, type_) for column, type_ in types.items()}
+    leaves = {column: _leaf_of(parquet, column, type_) for column, type_ in types.items()}
+    not_held = {column: leaf for column, leaf in leaves.items() if isinstance(leaf, str)} if mine else {}
     rows_of: list[list[dict[str, Any]]] = [[] for _ in sketches]
     column_bytes = 0
     counted = frozenset(sketch.column for sketch in sketches if not isinstance(sketch, MinMax))
@@ -115,31 +118,39 @@ def _sketch_packs(
         for rows, sketch in zip(rows_of, sketches, strict=True):
             rows.append(sketch_row(sketch, values[sketch.column]))
         group = metadata.row_group(pack)
-        column_bytes += sum(group.column(leaf).total_compressed_size for leaf in leaves.values() if leaf is not None)
+        column_bytes += sum(group.column(leaf).total_compressed_size for leaf in leaves.values() if isinstance(leaf, int))
+        for column, leaf in leaves.items():
+            if isinstance(leaf, int) and values[column] is None:
+                not_held[column] = why_no_values(parquet.schema_arrow.field(column).type, types[column])
     batches = tuple(
         pa.RecordBatch.from_pylist(rows, schema=sketch_schema(sketch, domain_of(types[sketch.column]) or ""))
         for rows, sketch in zip(rows_of, sketches, strict=True)
     )
     counts = tuple(metadata.row_group(pack).num_rows for pack in mine)
-    return tuple(starts[pack] for pack in mine), counts, batches, column_bytes
+    return tuple(starts[pack] for pack in mine), counts, batches, column_bytes, not_held
 
 
-def _readable_leaf(parquet: Any, column: str, spark_type: str) -> int | None:
-    """The number of a top-level column that Spark reads under this very name, None where there is no such, or a doubt."""
+def _leaf_of(parquet: Any, column: str, spark_type: str) -> int | str:
+    """The number of a top-level column that Spark reads under this very name, or why there is no such."""
     schema = parquet.schema
-    alike = [leaf for leaf in range(len(schema)) if schema.column(leaf).path.lower() == column.lower()]
-    groups = [name for name in parquet.schema_arrow.names if name.lower() == column.lower()]
-    if len(alike) != 1 or groups != [column]:
-        return None
-    leaf = schema.column(alike[0])
-    if leaf.path != column or leaf.max_repetition_level > 0 or leaf.max_definition_level > 1:
-        return None
+    alike = [name for name in parquet.schema_arrow.names if name.lower() == column.lower()]
+    if not alike:
+        return "the file has no such column"
+    if alike != [column]:
+        return f"the file's name for it is not the only one in these letters: {', '.join(map(repr, alike))}"
+    # A field of a group may have the same dotted path; only a top-level column's path is its name.
+    leaves = [leaf for leaf in range(len(schema)) if schema.column(leaf).path == schema.column(leaf).name == column]
+    if len(leaves) != 1:
+        return "the file has a group or a list there"
+    leaf = schema.column(leaves[0])
+    if leaf.max_repetition_level > 0 or leaf.max_definition_level > 1:
+        return "the file has a list there"
     if leaf.physical_type == "INT96" and not _is_plain_int96(parquet.metadata, spark_type):
-        return None
+        return "Spark may shift INT96 times of the program that wrote the file"
     keys = parquet.metadata.metadata or {}
     if spark_type in _CALENDAR_TYPES and any(key in keys for key in _LEGACY_CALENDAR_KEYS):
-        return None
-    return alike[0]
+        return "the file has dates or times in the old calendar"
+    return leaves[0]
 
 
 def _is_plain_int96(metadata: Any, spark_type: str) -> bool:
@@ -148,16 +159,17 @@ def _is_plain_int96(metadata: Any, spark_type: str) -> bool:
 
 
 def _values_of_pack(
-    parquet: Any, pack: int, leaves: Mapping[str, int | None], types: Mapping[str, str], counted: frozenset[str]
+    parquet: Any, pack: int, leaves: Mapping[str, int | str], types: Mapping[str, str], counted: frozenset[str]
 ) -> dict[str, PackValues | None]:
     """The values of each column in one pack, distinct in the columns `counted`; a column is read at a time, to save memory."""
     found: dict[str, PackValues | None] = {}
     for column, leaf in leaves.items():
-        if leaf is None:
+        if isinstance(leaf, str):
             found[column] = None
             continue
         table = parquet.read_row_group(pack, columns=[column], use_threads=False)
-        values = table.column(0)
+        # By name: a group's field with the same dotted path is read along.
+        values = table.column(column)
         if parquet.schema.column(leaf).physical_type == "INT96":
             values = values.cast(pa.timestamp("us", tz="UTC"))
         found[column] = pack_values(values, types[column], distinct=column in counted)

@@ -26,6 +26,8 @@ FIRST_UNAMBIGUOUS_US = -2_208_988_800_000_000
 
 _INTEGERS = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 _OTHER_LONGS = frozenset({"date", "timestamp", "timestamp_ntz", "boolean", "float", "double"})
+# Precision and scale of the decimal as which Spark reads an unsigned number of 64 bits.
+UNSIGNED_LONG = (20, 0)
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
@@ -88,6 +90,15 @@ def pack_values(column: Any, spark_type: str, *, distinct: bool = True) -> PackV
     return None if strings is None else PackValues(len(column), column.null_count, None, strings)
 
 
+def why_no_values(arrow_type: Any, spark_type: str) -> str:
+    """Why `pack_values` of a pack gave None."""
+    if spark_type == "date":
+        return "some are before 1582-10-15, where calendars differ"
+    if spark_type in ("timestamp", "timestamp_ntz") and pa.types.is_timestamp(arrow_type) and arrow_type.unit in ("ms", "us"):
+        return "some are before 1900-01-01, where calendars and time zones differ, or their time zone is not Spark's"
+    return f"the file has {arrow_type} where Spark reads {spark_type}"
+
+
 def _decoded(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
@@ -96,6 +107,9 @@ def _decoded(column: Any) -> Any:
 
 def _longs(values: Any, spark_type: str) -> Int64s | None:
     found = values.type
+    if spark_type == "bigint" and pa.types.is_timestamp(found) and found.unit == "ns":
+        # spark.sql.legacy.parquet.nanosAsLong: the stored number as it is.
+        return _as_int64(values.cast(pa.int64()))
     if spark_type in _INTEGERS:
         fits = pa.types.is_integer(found) and _fits_integer(found, _INTEGERS[spark_type])
         return _as_int64(values.cast(pa.int64())) if fits else None
@@ -147,7 +161,9 @@ def _unscaled(values: Any, spark_type: str) -> npt.NDArray[np.int64] | None:
     """The unscaled numbers of decimals at the type's scale, as rows of (low word, high word)."""
     precision, scale = decimal_of(spark_type) or (0, 0)
     found = values.type
-    if not pa.types.is_decimal(found) or found.scale > scale or found.precision - found.scale > precision - scale:
+    is_unsigned_long = pa.types.is_uint64(found) and (precision, scale) == UNSIGNED_LONG
+    fits = pa.types.is_decimal(found) and found.scale <= scale and found.precision - found.scale <= precision - scale
+    if not is_unsigned_long and not fits:
         return None
     exact = values.cast(pa.decimal128(precision, scale))
     words = np.frombuffer(exact.buffers()[1], dtype="<i8").reshape(-1, 2)

@@ -19,12 +19,19 @@ final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, n
   def in(schema: MessageType, caseSensitive: Boolean): Option[FilterPredicate] = {
     val matching = schema.getFields.asScala.filter(f => if (caseSensitive) f.getName == column else f.getName.equalsIgnoreCase(column))
     val predicate = matching.toSeq match {
-      case Seq(field) if field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) && sameNumbers(field.asPrimitiveType) =>
-        physical(field.asPrimitiveType)
+      case Seq(field) if field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) && sameNumbers(field.asPrimitiveType) &&
+          hasOwnPath(schema, field.getName) => physical(field.asPrimitiveType)
       case _ => None
     }
     if (testDictionaries) predicate else predicate.map(new NotOnDictionaries(_))
   }
+
+  /**
+   * Whether no other leaf has this dotted path. parquet-java 1.17 finds a column's dictionary by it, so a column named `a.b` may be
+   * judged by the dictionary of field `b` of the struct `a`.
+   */
+  private def hasOwnPath(schema: MessageType, name: String): Boolean =
+    !name.contains('.') || schema.getPaths.asScala.count(_.mkString(".") == name) == 1
 
   /** A file may store wider numbers than the column's type: Spark then cuts bits off, and the stored ones say nothing of what it shows. */
   private def sameNumbers(field: PrimitiveType): Boolean = field.getLogicalTypeAnnotation match {

@@ -10,6 +10,7 @@ import numpy as np
 
 from rtfilter.store.arrays import Bools, Int64s, Levels
 from rtfilter.store.byte_words import MOST_BYTES, words_needed, words_of_strings
+from rtfilter.store.cut_strings import raised
 from rtfilter.store.file_origin import FileOrigin
 from rtfilter.store.key_values import LONG_DECIMAL_LIMIT, long_decimals, sortable_doubles
 from rtfilter.store.stored_types import CALENDAR_KINDS, Kind, StoredType, stored_type
@@ -61,15 +62,15 @@ def column_bounds(column: Any, packs: Sequence[Any], leaf: int, origin: FileOrig
     stored = stored_type(column)
     if stored is None:
         return None
-    found = _read_statistics(packs, leaf, stored, column.max_definition_level == 0)
+    found = _read_statistics(packs, leaf, stored, column.max_definition_level == 0, origin.whole_strings)
     lows, highs, has_bounds = _values_of(stored, found)
     has_bounds &= _is_trusted(stored, origin.type_defined[leaf], origin)
     return ColumnBounds(stored, lows, highs, has_bounds, found.all_null, found.no_null)
 
 
-def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, required: bool) -> _Statistics:
+def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, required: bool, whole_strings: bool) -> _Statistics:
     count = len(packs)
-    cut = slice(MOST_BYTES) if stored.kind in _STRINGS else None
+    is_string = stored.kind in _STRINGS
     lows: list[Any] = [None] * count
     highs: list[Any] = [None] * count
     all_null = np.zeros(count, dtype=np.bool_)
@@ -82,11 +83,11 @@ def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, requir
         has_bounds = statistics.has_min_max
         if has_bounds:
             low, high = statistics.min_raw, statistics.max_raw
-            if cut is None:
+            if not is_string:
                 lows[i], highs[i] = low, high
-            elif low <= high:
+            elif low <= high and (end := high if whole_strings else raised(high)) is not None:
                 # Some writers store strings of megabytes.
-                lows[i], highs[i] = low[cut], high[cut]
+                lows[i], highs[i] = low[:MOST_BYTES], end[:MOST_BYTES]
         # Some writers left nulls out of the number of values.
         if statistics.has_null_count and chunk.num_values == pack.num_rows:
             nulls = statistics.null_count

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rtfilter.store.arrays import Int64s, Levels
+from rtfilter.store.byte_words import words_for_many
 from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.footers import FileStats
 from rtfilter.store.paths import local_path
@@ -179,8 +180,11 @@ def _seen_bounds(stats: FileStats | None, key: ColumnKey, type: ProbeType, count
 
 
 def _levels(packs: int, type: ProbeType | None, placed: Sequence[tuple[slice, SeenBounds]]) -> tuple[Levels, Levels]:
-    """Lows and highs of all packs in as many levels as the file with the most has; the levels that a file lacks are zero."""
-    count = max((len(seen.lows) for _, seen in placed), default=1)
+    """Lows and highs of all packs in as many levels as the file with the most has, as far as memory allows for that many packs.
+
+    The levels that a file lacks are zero.
+    """
+    count = min(max((len(seen.lows) for _, seen in placed), default=1), words_for_many(2 * packs))
     dtype = np.int64 if type is None or type.is_number else np.uint64
     lows, highs = (tuple(np.zeros(packs, dtype=dtype) for _ in range(count)) for _ in range(2))
     for span, seen in placed:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rtfilter.store.cut_strings import has_whole_strings
+
 # Writers whose bounds of decimals stored as bytes are in value order, from this version on. Others compared them as text: Arrow's
 # C++ before 4.0 (apache/arrow#42906), ClickHouse (#83754), Polars (pola-rs/polars#29347), and the result may well look right.
 DECIMAL_WRITERS = {"parquet-mr": (1, 10), "parquet-cpp-arrow": (4, 0), "DuckDB": (1, 0)}
@@ -26,11 +28,15 @@ _ANY_ORDER = re.compile(rb"[\x1c-\xfc]\x00\x00", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class FileOrigin:
-    """`type_defined` per leaf: its bounds are in the order that its type defines, not in whatever order old writers used."""
+    """`type_defined` per leaf: its bounds are in the order that its type defines, not in whatever order old writers used.
+
+    `whole_strings`: upper bounds of strings hold behind their first 64 bytes too.
+    """
 
     type_defined: tuple[bool, ...]
     knows_decimal_order: bool
     legacy_calendar: bool
+    whole_strings: bool = False
 
 
 def file_origin(metadata: Any, footer: bytes) -> FileOrigin:
@@ -39,6 +45,7 @@ def file_origin(metadata: Any, footer: bytes) -> FileOrigin:
         type_defined=type_defined_orders(footer, metadata.num_columns),
         knows_decimal_order=knows_decimal_order(metadata.created_by or ""),
         legacy_calendar=has_legacy_calendar(metadata.metadata or {}),
+        whole_strings=has_whole_strings(metadata.created_by),
     )
 
 

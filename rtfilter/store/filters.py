@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rtfilter.store.byte_words import Words, are_sorted, words_of_slices
+from rtfilter.store.byte_words import SHORT_WORDS, Words, are_sorted, tied_neighbours, widened, words_for_many, words_of_slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class BytesSetFilter:
     offsets: npt.NDArray[np.int64]
     blob: npt.NDArray[np.uint8]
     keep_nulls: bool = False
-    words: Words = field(init=False, repr=False)
+    _words: Words = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         offsets = self.offsets
@@ -88,10 +88,22 @@ class BytesSetFilter:
             )
         if offsets[0] < 0 or offsets[-1] > len(self.blob) or bool(np.any(offsets[:-1] > offsets[1:])):
             raise ValueError(f"the offsets of a set of byte strings must rise and stay within the blob's {len(self.blob)} bytes")
-        # Frozen for everybody else: the words are made once, here, for the check and for every verdict.
-        object.__setattr__(self, "words", words_of_slices(offsets, self.blob))
-        if not are_sorted(self.words):
+        # Frozen for everybody else: the words are made once, here, for the check and for most verdicts.
+        object.__setattr__(self, "_words", words_of_slices(offsets, self.blob))
+        if not are_sorted(self._words) or any(self[i] > self[i + 1] for i in tied_neighbours(self._words).tolist()):
             raise ValueError("the keys of a set filter must be sorted (as unsigned bytes)")
+
+    def __getitem__(self, i: int) -> bytes:
+        return self.blob[self.offsets[i] : self.offsets[i + 1]].tobytes()
+
+    @property
+    def most_words(self) -> int:
+        """Words that each key may take."""
+        return words_for_many(len(self.offsets) - 1)
+
+    def words(self, count: int) -> Words:
+        """The keys in `count` words."""
+        return widened(self._words, count) if count <= SHORT_WORDS else words_of_slices(self.offsets, self.blob, count)
 
     def __eq__(self, other: object) -> bool:
         return (

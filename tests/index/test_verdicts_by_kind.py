@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from rtfilter.errors import IndexDefinitionError
@@ -25,7 +26,7 @@ from rtfilter.store.sketches.asked import (
 )
 from rtfilter.store.sketches.bloom import bloom_bytes, bloom_words, chance_meetings, folded
 from rtfilter.store.sketches.cmap import key_cmap
-from rtfilter.store.sketches.domain import PackValues
+from rtfilter.store.sketches.domain import BYTES, PackValues
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 from rtfilter.store.sketches.histogram import key_histogram
 from rtfilter.store.sketches.kinds import (
@@ -39,6 +40,7 @@ from rtfilter.store.sketches.kinds import (
     sketch_from_dict,
     sketch_to_dict,
 )
+from rtfilter.store.sketches.rows import load_rows, sketch_schema
 from tests.index.sketching import sketched, sketched_values, verdicts
 
 
@@ -73,10 +75,40 @@ def test_the_whole_span_of_int64_does_not_overflow() -> None:
 
 
 def test_strings_longer_than_a_bound_are_compared_outward() -> None:
-    text = "x" * 40
+    text = "x" * 4096
     rows = sketched([[text + "a", text + "c"], ["y"]], "string", MinMax("a"))
     assert verdicts(rows, ValueTest(byte_keys([text.encode() + b"b"]))) == ["partial", "reject"]
     assert verdicts(rows, ValueTest(ByteRange(b"w", b"z"))) == ["partial", "accept"]
+
+
+@pytest.mark.parametrize("alike", [31, 32, 64, 1000])
+def test_min_max_tells_strings_apart_that_begin_alike(alike: int) -> None:
+    text = "x" * alike
+    rows = sketched([[text + "a", text + "c"], [text + "e"], [text + "g", "y"]], "string", MinMax("a"))
+    start = text.encode()
+    assert verdicts(rows, ValueTest(byte_keys([start + b"b", start + b"d"]))) == ["partial", "reject", "reject"]
+    assert verdicts(rows, ValueTest(ByteRange(start + b"d", start + b"f"))) == ["reject", "accept", "reject"]
+
+
+def test_min_max_of_an_index_that_cut_at_32_bytes() -> None:
+    start = b"x" * 32
+    old = {"rows": 2, "nulls": 0, "low": start, "high": start, "low_exact": False, "high_exact": False}
+    new = {"rows": 1, "nulls": 0, "low": start + b"e" * 9, "high": start + b"e" * 9, "low_exact": True, "high_exact": True}
+    batch = pa.RecordBatch.from_pylist([old, new], schema=sketch_schema(MinMax("a"), BYTES))
+    for batches, count in (([batch], 2), ([batch.slice(0, 1)], 1)):
+        rows = load_rows(MinMax("a"), BYTES, batches)
+        assert verdicts(rows, ValueTest(byte_keys([start + b"zzz"]))) == ["partial", "reject"][:count]
+        assert verdicts(rows, ValueTest(byte_keys([b"w", b"y"]))) == ["reject", "reject"][:count]
+        assert verdicts(rows, ValueTest(ByteRange(start + b"a", None)))[0] == "partial"
+        assert verdicts(rows, ValueTest(BytePrefix(start + b"a")))[0] == "partial"
+
+
+def test_min_max_of_so_many_long_strings_that_they_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rtfilter.store.sketches.min_max._MOST_TOGETHER_BYTES", 1)
+    start = "x" * 32
+    rows = sketched([[start + "a", start + "c"], ["y"]], "string", MinMax("a"))
+    assert verdicts(rows, ValueTest(byte_keys([start.encode() + b"d"]))) == ["partial", "reject"]
+    assert verdicts(rows, ValueTest(ByteRange(b"w", b"z"))) == ["accept", "accept"]
 
 
 def test_a_bloom_rejects_spread_keys_that_bounds_let_through() -> None:

@@ -32,8 +32,8 @@ def test_no_strings_have_no_words() -> None:
     assert tuples(words_of_strings([], 3)) == []
 
 
-@pytest.mark.parametrize(("longest", "words"), [(0, 1), (1, 1), (8, 1), (9, 2), (32, 4), (33, 5), (10**6, 8)])
-def test_as_many_words_as_the_longest_string_needs_up_to_eight(longest: int, words: int) -> None:
+@pytest.mark.parametrize(("longest", "words"), [(0, 1), (1, 1), (8, 1), (9, 2), (32, 4), (33, 5), (10**6, 512)])
+def test_as_many_words_as_the_longest_string_needs_up_to_512(longest: int, words: int) -> None:
     assert words_needed(longest) == words
 
 

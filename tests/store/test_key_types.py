@@ -14,11 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from rtfilter.store import file_lists
 from rtfilter.store.byte_words import words_of_strings
 from rtfilter.store.column_bounds import FIRST_UNAMBIGUOUS_MICROS, ColumnBounds
+from rtfilter.store.filters import BytesSetFilter
 from rtfilter.store.footers import FileStats, parse_footer_tail
 from rtfilter.store.key_values import sortable_doubles, unscaled_values
 from rtfilter.store.stored_types import Kind
+from rtfilter.store.tables import FooterStore
 from tests.store.handmade import (
     BYTE_ARRAY,
     DATE,
@@ -42,7 +45,7 @@ from tests.store.handmade import (
     int64,
     legacy_between,
 )
-from tests.store.tables_at_hand import bounds_of, known_bounds, write
+from tests.store.tables_at_hand import bounds_of, kept, known_bounds, loaded, write
 
 
 def handmade(*statistics: Struct | None, **options: Any) -> ColumnBounds | None:
@@ -265,9 +268,27 @@ class TestStrings:
         bounds = bounds_in(tmp_path / "t.parquet", pa.array([b"ab", b"\xff\x00"], pa.binary(2)))
         assert bounds.stored.kind is Kind.FIXED_BYTES and levels_of(bounds) == byte_bounds((b"ab", b"\xff\x00"))
 
-    def test_long_ones_are_cut_and_need_no_more_memory(self, tmp_path: Path) -> None:
+    def test_long_ones_have_as_many_words_as_they_need(self, tmp_path: Path) -> None:
         bounds = bounds_in(tmp_path / "t.parquet", pa.array(["x" * 1000 + "a", "x" * 1000 + "b"]))
-        assert levels_of(bounds) == byte_bounds((b"x" * 64, b"x" * 64))
+        assert len(bounds.lows) == len(bounds.highs) == 126
+        assert (int(bounds.lows[125][0]) >> 56, int(bounds.highs[125][0]) >> 56) == (ord("a"), ord("b"))
+
+    @pytest.mark.parametrize("writer", ["parquet-rs version 57.0.0", "DuckDB version v1.4.0", "somebody", ""])
+    def test_what_other_writers_may_have_cut_is_raised(self, writer: str) -> None:
+        low, high = b"x" * 63 + b"aaa", b"x" * 63 + b"acc"
+        bounds = handmade(between(binary(low), binary(high)), physical=BYTE_ARRAY, created_by=writer)
+        assert are_known(bounds) == [True] and bounds is not None
+        assert bounds.highs[7].tolist() == [int.from_bytes(b"x" * 7 + b"b", "big")] and len(bounds.highs) == 9
+        ends = handmade(between(binary(b"x"), binary(b"\xff" * 64)), physical=BYTE_ARRAY, created_by=writer)
+        assert are_known(ends) == [False]
+
+    def test_so_many_long_ones_that_they_are_cut_are_kept_where_alike(self, store: FooterStore, tmp_path: Path) -> None:
+        paths = [write(tmp_path / f"{i}.parquet", {"a": ["x" * 70 + text]}) for i, text in enumerate("ac")]
+        wanted = BytesSetFilter(np.array([0, 71], dtype=np.int64), np.frombuffer(b"x" * 70 + b"b", dtype=np.uint8))
+        assert kept(store, loaded(store, paths, "a", digest="whole"), "a", wanted, "string") == [False, False]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(file_lists, "words_for_many", lambda count: 8)
+            assert kept(store, loaded(store, paths, "a", digest="cut"), "a", wanted, "string") == [True, True]
 
     def test_short_ones_take_one_word(self, tmp_path: Path) -> None:
         bounds = bounds_in(tmp_path / "t.parquet", pa.array(["a", "12345678"]))

@@ -161,10 +161,28 @@ class TestByteStrings:
         assert kept(bounds, strings_of(start + b"C")) == [True, False]
         assert kept(bounds, strings_of(start + b"A", start + b"Da", start + b"H")) == [False, False]
 
-    def test_what_differs_after_64_bytes_is_kept(self) -> None:
-        start = b"x" * 64
+    @pytest.mark.parametrize("alike", [63, 64, 65, 1000, 4095])
+    def test_strings_alike_in_many_bytes_are_told_apart(self, alike: int) -> None:
+        start = b"x" * alike
+        bounds = byte_packs((start + b"b", start + b"c"), (start + b"e", start + b"e"))
+        assert kept(bounds, strings_of(start + b"a", start + b"d")) == [False, False]
+        assert kept(bounds, strings_of(start + b"c", start + b"d")) == [True, False]
+        assert kept(bounds, BytesRangeFilter(start + b"d", start + b"e")) == [False, True]
+
+    def test_what_differs_after_4096_bytes_is_kept(self) -> None:
+        start = b"x" * 4096
         assert kept(byte_packs((start + b"b", start + b"c")), strings_of(start + b"a")) == [True]
         assert kept(byte_packs((start + b"b", start + b"c")), strings_of(start[:-1] + b"a")) == [False]
+
+    def test_so_many_long_keys_that_they_are_cut_keep_what_is_alike_before_the_cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("rtfilter.store.byte_words.MOST_TOGETHER_BYTES", 3 * 8 * 10)  # 80 bytes for each of three keys
+        start = b"x" * 76
+        bounds = byte_packs((start + b"1234b", start + b"1234c"), (start + b"2", start + b"2"))
+        assert kept(bounds, strings_of(start + b"1234a", start + b"3", start + b"4")) == [True, False]
+
+    def test_keys_out_of_order_behind_64_bytes_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="sorted"):
+            BytesSetFilter(np.array([0, 65, 130]), np.frombuffer(b"x" * 64 + b"b" + b"x" * 64 + b"a", dtype=np.uint8))
 
     def test_a_range_keeps_what_it_meets(self) -> None:
         bounds = byte_packs((b"a", b"c"), (b"d", b"f"), (b"g", b"i"), "unknown", "all null")

@@ -10,14 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rtfilter.store.sketches.arrays import At, Bools, Int64s, Prefixes
+from rtfilter.store.sketches.arrays import At, Bools, ByteStrings, Int64s, Prefixes
 from rtfilter.store.sketches.asked import ByteKeys, BytePrefix, ByteRange, LongKeys, Values, ranges_of
 from rtfilter.store.sketches.columns import binary_array, int64_column, string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 from rtfilter.store.sketches.key_grid import key_between
 
 # Longer strings are cut here: a cut lowest value is below the real one, for a cut highest one `high_exact` is false.
-BOUND_BYTES = 32
+# Until 2026-11 it was 32.
+BOUND_BYTES = 4096
+# All strings that are compared at a time are cut to the same length, where many long ones would take more than that.
+_MOST_TOGETHER_BYTES = 64 << 20
+_SHORT_BYTES = 32
 
 FIELDS = {
     LONG: [("low", pa.int64()), ("high", pa.int64())],
@@ -104,7 +108,9 @@ class StringBounds:
     def might_hold(self, values: Values, at: At) -> Bools:
         lows, highs = self.lows[at], self.highs[at]
         if isinstance(values, ByteKeys):
-            keys = values.keys.prefixes(self.width)
+            width = min(self.width, _width_for_many(len(values.keys)))
+            lows, highs = lows.astype(f"S{width}", copy=False), highs.astype(f"S{width}", copy=False)
+            keys = values.keys.prefixes(width)
             first = np.searchsorted(keys, lows, "left")
             meets: Bools = (first < len(keys)) & (keys[np.minimum(first, len(keys) - 1)] <= highs)
             return meets
@@ -150,7 +156,22 @@ def load(batches: Sequence[Any], domain: str) -> LongBounds | StringBounds:
     high_strings, has_high = string_column(table["high"])
     longest = max(low_strings.lengths.max(initial=0), high_strings.lengths.max(initial=0))
     # One byte more than the longest, so that a bound differs from a key that only begins like it.
-    width = int(min(BOUND_BYTES, longest + 1))
-    exact = np.array(table["low_exact"].fill_null(False)) & np.array(table["high_exact"].fill_null(False))
-    lows_, highs_ = low_strings.prefixes(width), high_strings.prefixes(width)
+    width = int(min(BOUND_BYTES, longest + 1, _width_for_many(2 * len(low_strings))))
+    high_exact = np.array(table["high_exact"].fill_null(False))
+    exact = np.array(table["low_exact"].fill_null(False)) & high_exact
+    lows_, highs_ = low_strings.prefixes(width), _raised(high_strings, width, ~high_exact)
     return StringBounds(lows_, highs_, exact, has_low & has_high & (lows_ <= highs_))
+
+
+def _width_for_many(count: int) -> int:
+    return max(_SHORT_BYTES, _MOST_TOGETHER_BYTES // max(1, count))
+
+
+def _raised(highs: ByteStrings, width: int, cut: Bools) -> Prefixes:
+    """The first `width` bytes of each string, those that were cut when they were stored filled up with the highest byte."""
+    prefixes = highs.prefixes(width)
+    lengths = highs.lengths
+    single = prefixes.view(np.uint8).reshape(len(highs), width)
+    for i in np.flatnonzero(cut & (lengths < width)).tolist():
+        single[i, lengths[i] :] = 0xFF
+    return prefixes

@@ -70,6 +70,10 @@ def create(
     """
     from rtfilter.index import Index
 
+    if not any(columns.values()):
+        raise click.UsageError(
+            "name what the index is to hold: --minmax, --bloom, --cmap, --value-set or --histogram with a column."
+        )
     with _session(path, location, master) as spark, _progress() as tell:
         made = Index.create(spark, path, _sketches(columns, fpp, max_values), name=name, location=location, tell=tell)
     _print_build(made, made.last_build, as_json)

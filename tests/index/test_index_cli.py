@@ -56,7 +56,7 @@ def test_every_action_has_its_command(table: Path) -> None:
     write_part(table, "p1.parquet", 50)
     for arguments, expected in (
         (("refresh",), {"state": "ACTIVE", "files": 1}),
-        (("refresh", "--mode", "quick"), {"files": 0}),
+        (("refresh", "--mode", "quick"), {"files": 0, "files_appended": 0, "files_changed": 0, "files_deleted": 0}),
         (("optimize",), {"segments": 1}),
         (("delete",), {"state": "DELETED"}),
         (("restore",), {"state": "ACTIVE"}),
@@ -70,10 +70,17 @@ def test_every_action_has_its_command(table: Path) -> None:
         assert {key: said[key] for key in expected} == expected, arguments
 
 
+def test_a_quick_refresh_says_what_it_noted(table: Path) -> None:
+    create(table)
+    write_part(table, "p1.parquet", 50)
+    write_part(table, "p2.parquet", 50)
+    assert "files appended 2, files changed 0, files deleted 0" in run("refresh", table, "--name", "i", "--mode", "quick").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("create", "--name", "i"), "a list of one sketch or more"),
+        (("create", "--name", "i"), "--minmax, --bloom, --cmap, --value-set or --histogram"),
         (("create", "--name", "i", "--minmax", "b"), "has no column 'b'"),
         (("create", "--name", "../i", "--minmax", "a"), "can't be the name"),
         (("show", "--name", "j"), "has no index 'j'"),

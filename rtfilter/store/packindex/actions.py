@@ -85,7 +85,8 @@ def refresh(
             changes = compare(catalog, table.files)
             kept = live_segments(old, catalog, table.files)
             if mode == "quick":
-                new, report = Snapshot(old.definition, kept, changes.drift), NOTHING_BUILT
+                new = Snapshot(old.definition, kept, changes.drift)
+                report = replace(NOTHING_BUILT, noted=changes.drift)
             else:
                 wanted = (*changes.appended, *changes.changed)
                 segment, report = build_segment(storage, old.definition, table.root, wanted, runner, tell)

@@ -7,14 +7,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
 from rtfilter.errors import IndexDefinitionError
 from rtfilter.store.packindex.catalog import stored_path
 from rtfilter.store.packindex.segments import SegmentWriter
 from rtfilter.store.packindex.sketching import Portion, PortionSketches, TableFile, sketch_portion
-from rtfilter.store.packindex.snapshot import Definition, Segment
+from rtfilter.store.packindex.snapshot import Definition, Drift, Segment
 from rtfilter.store.packindex.storage import IndexStorage
 from rtfilter.store.sketches.kinds import Sketch
 
@@ -72,7 +72,10 @@ class LocalRunner:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build has done. `problems`: files of which nothing is known, and why. `bytes_read`: footers and column chunks."""
+    """What a build has done. `problems`: files of which nothing is known, and why. `bytes_read`: footers and column chunks.
+
+    `noted`: what a quick refresh has found and left unread.
+    """
 
     files: int
     packs: int
@@ -80,6 +83,7 @@ class BuildReport:
     bytes_written: int
     seconds: float
     problems: tuple[tuple[str, str], ...]
+    noted: Drift | None = None
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -89,6 +93,7 @@ class BuildReport:
             "bytes_written": self.bytes_written,
             "seconds": round(self.seconds, 3),
             "problems": dict(self.problems),
+            **({} if self.noted is None else {f"files_{what}": count for what, count in asdict(self.noted).items()}),
         }
 
 

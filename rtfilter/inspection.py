@@ -8,18 +8,20 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.bridge import jvm
 from rtfilter.report import Explanation, Report, WhyNot, report_from_record
-from rtfilter.session import attach, reporting_session_ids
+from rtfilter.session import attach
 
 
 def last_report(spark: SparkSession) -> Report | None:
-    """The report of the latest query that ran in this session (or in a frame pruned from it) with the layer on; None when none did.
+    """The report of the latest query that ran in this session or in one cloned from it (for a pruned frame, a cache, a stream).
 
-    A DataFrame that is run a second time re-uses its finished plan, filters included; nothing is reported again.
+    A query in which the layer had no part has an empty report with a `reason`. None: no query has run. A DataFrame that is run a
+    second time re-uses its finished plan, filters included, so it has the report of the first time. An RDD that `df.rdd` makes of
+    a plan without an exchange runs without Spark telling of a query, so nothing is reported of it.
 
     Raises:
         NotConfiguredError: the session lacks the jar or the extension.
     """
-    record = jvm.last_record(spark, reporting_session_ids(spark))
+    record = jvm.last_record(spark)
     return None if record is None else report_from_record(record)
 
 

@@ -17,9 +17,14 @@ KINDS = ("range", "set", "bloom")
 COST_MODES = ("auto", "always", "never")
 
 
+# Who may set an option. A session (`rtfilter.X`), or else the SparkConf (`spark.rtfilter.X`). A place is a file, a folder or a
+# of one: where a driver serves several users it comes from the SparkConf. A program always does.
+SESSION, PLACE, SPARK_CONF = "session", "place", "SparkConf"
+
+
 @dataclass(frozen=True)
 class Option:
-    """One `rtfilter.` option: its full key, type for people, default, unit, meaning and the reader of its text."""
+    """One `rtfilter.` option: its full key, type for people, default, unit, meaning, the reader of its text, and who may set it."""
 
     key: str
     type: str
@@ -27,6 +32,7 @@ class Option:
     unit: str
     doc: str
     parse: Callable[[str], Any]
+    set_by: str = SESSION
 
     @property
     def default_text(self) -> str:
@@ -143,6 +149,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Where a table's indexes live; empty: `_rtfilter` inside the table's root.",
         _text,
+        PLACE,
     ),
     Option(
         "rtfilter.store.cacheDirectory",
@@ -151,6 +158,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Local directory for copies of index files that are on another filesystem; empty: `indexes` in rtfilter's cache folder.",
         _text,
+        PLACE,
     ),
     Option(
         "rtfilter.store.cacheBytes",
@@ -159,6 +167,7 @@ OPTIONS: tuple[Option, ...] = (
         "bytes",
         "Bound of that directory; what was not used for the longest time goes first.",
         _whole_number(0),
+        PLACE,
     ),
     Option(
         "rtfilter.store.schemes",
@@ -189,9 +198,9 @@ OPTIONS: tuple[Option, ...] = (
         "path",
         "python3",
         "",
-        "Interpreter of the planner host, read when the host starts; when it is not set: spark.rtfilter.python, which configure() "
-        "sets to its own and spark-submit passes on.",
+        "Interpreter of the planner host, read when the host starts. configure() sets spark.rtfilter.python to its own.",
         _text,
+        SPARK_CONF,
     ),
     Option(
         "rtfilter.planner.timeoutMs",
@@ -235,7 +244,7 @@ OPTIONS: tuple[Option, ...] = (
         "one that Spark itself leaves open (rows that a limit takes from a shuffle, say) is a warning.",
         _boolean,
     ),
-    Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text),
+    Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text, PLACE),
     Option(
         "rtfilter.log.maxBytes",
         "integer",
@@ -243,6 +252,7 @@ OPTIONS: tuple[Option, ...] = (
         "bytes",
         "Size from which the log goes on in a new file; the one before is kept under the same name with .1 behind it.",
         _whole_number(1),
+        PLACE,
     ),
     Option(
         "rtfilter.feedback.enabled",
@@ -260,6 +270,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "File of the driver's machine that keeps it; empty: feedback.json in the cache directory.",
         _text,
+        PLACE,
     ),
 )
 

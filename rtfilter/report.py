@@ -31,6 +31,13 @@ NOT_FILLED_SENTENCE = (
     "not needed), or a later plan of the same query had no place for the filter."
 )
 NOT_RUN_SENTENCE = "The scan itself did not run: its stage's result was that of an equal stage, or not needed."
+# Why a query has an empty report.
+NO_PART = {
+    "LAYER_OFF": "The layer was off: rtfilter.enabled was not set for this query.",
+    "ADAPTIVE_OFF": "Adaptive execution was off (spark.sql.adaptive.enabled): the layer leaves such plans alone.",
+    "NO_JOIN": "The plan has no join above a scan of files, and no table with an index that it asks something of.",
+    "NOTHING_DUE": "No scan was left to filter when its build sides were known.",
+}
 COLUMNS = (
     Column("id"),
     Column("build"),
@@ -134,7 +141,8 @@ class ScanReport:
 class Report(ShownAsTable):
     """What each filter of one executed query did. Printed as text, shown as a table in a notebook.
 
-    `query` is the description that the query ran under, or its execution id; `planning_ms` the sum over all re-plans.
+    `query` is the description that the query ran under, or its execution id; `planning_ms` the sum over all re-plans. `reason`, a
+    code, is empty unless the layer had no part in the query.
     """
 
     query: str
@@ -144,6 +152,7 @@ class Report(ShownAsTable):
     scans: tuple[ScanReport, ...]
     warnings: tuple[str, ...]
     planning_ms: float
+    reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and texts, ready for JSON."""
@@ -159,7 +168,7 @@ class Report(ShownAsTable):
             columns=COLUMNS,
             rows=[item.cells() for item in self.filters],
             notes=[*notes, *(f"warning: {text}" for text in self.warnings)],
-            empty="No pair of join keys was considered.",
+            empty=NO_PART.get(self.reason, "No pair of join keys was considered."),
         )
 
 
@@ -176,13 +185,14 @@ def report_from_record(record: Json) -> Report:
     filters = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
     execution = record.get("execution")
     return Report(
-        query=str(record.get("description") or f"execution {'?' if execution is None else execution}"),
+        query=str(record.get("description") or ("an RDD" if execution is None else f"execution {execution}")),
         filters=tuple(filters),
         scans=tuple(_scan_report(scan) for scan in record.get("scans") or ()),
         warnings=tuple(dict.fromkeys([*warnings_of([record, *decisions]), *_errors(decisions), *_errors(fills)])),
         planning_ms=float(sum(decision.get("ms") or 0.0 for decision in decisions)),
         execution=execution,
         session=record.get("session"),
+        reason="" if decisions or fills else str(record.get("idle") or ""),
     )
 
 

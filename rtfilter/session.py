@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict
-from collections.abc import Callable
-from typing import ParamSpec, cast, overload
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar, cast, overload
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rtfilter.bridge import jvm
+from rtfilter.bridge import jvm, scope
 from rtfilter.bridge.failures import translate_failures
 from rtfilter.bridge.jar import ensure_jar
 from rtfilter.bridge.submitted import submitted_conf
-from rtfilter.errors import NotConfiguredError, RtFilterError
+from rtfilter.errors import NotConfiguredError
 from rtfilter.options import keyword_entries, own_interpreter
 
 P = ParamSpec("P")
-
-# Sessions cloned for single frames report to the session that they came from: child id -> parent id, the latest ones.
-_parents: OrderedDict[str, str] = OrderedDict()
-_PARENTS_KEPT = 1000
+R = TypeVar("R")
 
 
 def spark_conf() -> dict[str, str]:
@@ -32,7 +28,7 @@ def spark_conf() -> dict[str, str]:
     return {
         "spark.jars": str(ensure_jar()),
         "spark.sql.extensions": jvm.EXTENSION,
-        # spark-submit passes on only what begins with "spark."; the bridge looks here when rtfilter.python is not set.
+        # spark-submit passes on only what begins with "spark.".
         "spark.rtfilter.python": own_interpreter(),
     }
 
@@ -54,7 +50,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             builder.config(key, ",".join([*entries, ours[key]]))
     # An earlier session of this process may have left its own in the JVM.
     if "spark.rtfilter.python" not in builder._options:
-        builder.config("spark.rtfilter.python", ours["spark.rtfilter.python"])
+        builder.config("spark.rtfilter.python", str(builder._options.get("rtfilter.python", ours["spark.rtfilter.python"])))
     plain = builder.getOrCreate
 
     def get_or_create() -> SparkSession:
@@ -76,10 +72,9 @@ def attach(spark: SparkSession) -> SparkSession:
             "rtfilter.configure(builder) before getOrCreate(), or the entries of rtfilter.spark_conf(). If an earlier session of "
             "this process is still running, stop it first: getOrCreate() returns that one."
         )
-    chosen = spark.conf.get("rtfilter.python", None) or spark.sparkContext.getConf().get("spark.rtfilter.python", None)
-    if chosen is None:
-        spark.conf.set("rtfilter.python", own_interpreter())
+    jvm.offer_interpreter(spark, own_interpreter())
     translate_failures()
+    scope.enter(spark.sparkContext)
     jvm.start_host(spark)
     return spark
 
@@ -95,51 +90,48 @@ def prune(df: DataFrame, **options: object) -> DataFrame:
     """
     entries = {"rtfilter.enabled": "true", **keyword_entries(options)}
     attach(df.sparkSession)
-    pruned_frame = jvm.in_own_session(df, entries)
-    child = jvm.session_id(pruned_frame.sparkSession)
-    _parents[child] = root_session_id(df.sparkSession)
-    while len(_parents) > _PARENTS_KEPT:
-        _parents.popitem(last=False)
-    return pruned_frame
+    return jvm.in_own_session(df, entries)
 
 
 @overload
-def pruned(function: Callable[P, DataFrame], /) -> Callable[P, DataFrame]: ...
+def pruned(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
-def pruned(**options: object) -> Callable[[Callable[P, DataFrame]], Callable[P, DataFrame]]: ...
+def pruned(**options: object) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def pruned(
-    function: Callable[P, DataFrame] | None = None, /, **options: object
-) -> Callable[P, DataFrame] | Callable[[Callable[P, DataFrame]], Callable[P, DataFrame]]:
-    """Decorates a function that returns a DataFrame: the returned frame, and what is derived from it, runs with the layer on.
+    function: Callable[P, R] | None = None, /, **options: object
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorates a function: what it runs has the layer on, whatever the sessions say, and so has a DataFrame that it returns.
+
+    That is for its own thread (and `pyspark.InheritableThread`s started in it): other threads of the same session are left alone.
+    Any other return value is given back as it is.
 
     Raises:
         OptionError: at decoration, for an unknown option or a value of the wrong type.
-        RtFilterError: at the call, when the function returns something else than a DataFrame.
+        NotConfiguredError: at the call, where the session lacks the jar or the extension.
     """
-    keyword_entries(options)
+    entries = {"rtfilter.enabled": "true", **keyword_entries(options)}
 
-    def decorate(wrapped: Callable[P, DataFrame]) -> Callable[P, DataFrame]:
+    def decorate(wrapped: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(wrapped)
-        def call(*args: P.args, **kwargs: P.kwargs) -> DataFrame:
-            frame = wrapped(*args, **kwargs)
-            # Whoever has no type checker returns what they like.
-            if not isinstance(cast(object, frame), DataFrame):
-                got = type(frame).__name__
-                raise RtFilterError(f"@rtfilter.pruned: {wrapped.__qualname__} returned {got}, a DataFrame is needed.")
-            return prune(frame, **options)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            for session in _sessions_of([*args, *kwargs.values()]):
+                attach(session)
+            with scope.of_thread(entries):
+                result = wrapped(*args, **kwargs)
+            return cast(R, prune(result, **options)) if isinstance(result, DataFrame) else result
 
         return call
 
     return decorate if function is None else decorate(function)
 
 
-def root_session_id(spark: SparkSession) -> str:
-    """The id of the session itself, or of the one that it was cloned from for a frame."""
-    own = jvm.session_id(spark)
-    return _parents.get(own, own)
-
-
-def reporting_session_ids(spark: SparkSession) -> list[str]:
-    """The ids of a session and of the sessions cloned from it."""
-    root = root_session_id(spark)
-    return [root, *(child for child, parent in list(_parents.items()) if parent == root)]
+def _sessions_of(arguments: Iterable[object]) -> list[SparkSession]:
+    """The sessions that a function is called with, itself or with their frames; else the active one, if any."""
+    # A Connect client's session is of a class of its own.
+    given = [
+        one.sparkSession if isinstance(one, DataFrame) else cast(SparkSession, one)
+        for one in arguments
+        if isinstance(one, SparkSession | DataFrame) or type(one).__module__ == "pyspark.sql.connect.session"
+    ]
+    active = None if given else SparkSession.getActiveSession()
+    return given if active is None else [active]

@@ -72,4 +72,4 @@ def default_driver_memory_gb() -> int:
 
 def nothing_learned(scratch: Path) -> dict[str, str]:
     """The conf with which a session learns from its own queries only, and keeps it in the folder `scratch`."""
-    return {"rtfilter.feedback.path": str(scratch / "feedback.json")}
+    return {"spark.rtfilter.feedback.path": str(scratch / "feedback.json")}

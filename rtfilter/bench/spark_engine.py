@@ -124,10 +124,10 @@ class SparkEngine:
         )
 
     def _last_execution(self) -> int | None:
-        from rtfilter.bridge.jvm import last_record, session_id
+        from rtfilter.bridge.jvm import last_record
 
-        record = last_record(self._spark, [session_id(self._spark)]) if self._mode in LAYER_MODES else None
-        return None if record is None else int(record["execution"])
+        record = last_record(self._spark) if self._mode in LAYER_MODES else None
+        return None if record is None else record["execution"]
 
     def _filters_since(self, before: int | None) -> list[dict[str, Any]]:
         """The filters of the latest report, which must not be that of execution `before`: a query without a join leaves none."""

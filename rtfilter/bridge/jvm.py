@@ -12,6 +12,8 @@ from rtfilter.errors import NotConfiguredError
 
 EXTENSION = "org.apache.spark.sql.execution.rtfilter.RtFilterExtension"
 LISTENER_WAIT_MS = 10_000
+# Name of LayerOptions.scala.
+OF_FRAME = "spark.rtfilter.internal.frame"
 NOT_CLASSIC = (
     "rtfilter needs a classic SparkSession: this one is a Spark Connect client. Configure the server with "
     "rtfilter.spark_conf() and set rtfilter.enabled in the client's session."
@@ -52,6 +54,11 @@ def has_extension(spark: SparkSession) -> bool:
     return bool(inspector(spark).hasExtension(spark._jsparkSession))
 
 
+def offer_interpreter(spark: SparkSession, python: str) -> None:
+    """Names the planner host's interpreter for an application whose SparkConf names none."""
+    inspector(spark).offerPython(spark._jsparkSession, python)
+
+
 def start_host(spark: SparkSession) -> None:
     inspector(spark).startHost(spark._jsparkSession)
 
@@ -70,9 +77,9 @@ def session_id(spark: SparkSession) -> str:
     return str(inspector(spark).sessionId(spark._jsparkSession))
 
 
-def last_record(spark: SparkSession, session_ids: list[str]) -> dict[str, Any] | None:
-    """What the bridge kept of the latest execution in one of the sessions."""
-    text = inspector(spark).lastRecord(session_ids)
+def last_record(spark: SparkSession) -> dict[str, Any] | None:
+    """What the bridge kept of the latest execution in the session or in one that was cloned from it."""
+    text = inspector(spark).lastRecord(spark._jsparkSession)
     return None if text is None else dict(json.loads(text))
 
 
@@ -114,7 +121,7 @@ def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:
     clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     if to_frame is not None:
         RDD.toDF = to_frame  # type: ignore[method-assign]
-    for key, value in conf.items():
+    for key, value in {**conf, OF_FRAME: "true"}.items():
         clone.conf.set(key, value)
     dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
     return DataFrame(dataset.ofRows(clone._jsparkSession, df._jdf.logicalPlan()), clone)

@@ -73,7 +73,7 @@ class Tables:
         conf = {**LAYER_ON, **{f"rtfilter.{name}": value for name, value in options.items()}}
         frame = jvm.in_own_session(self.spark.sql(sql), conf)
         ms = 1e3 * self.seconds_of(frame.collect)
-        record = jvm.last_record(self.spark, [jvm.session_id(frame.sparkSession)])
+        record = jvm.last_record(self.spark)
         if record is None or not any("collect_ms" in fill for fill in record.get("fills") or ()):
             raise CalibrationError(f"no filter was filled in {sql!r}: {(record or {}).get('warnings') or 'nobody says why'}.")
         return ms, record

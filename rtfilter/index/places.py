@@ -58,9 +58,10 @@ def as_spark_reads(spark: SparkSession | None, path: str) -> str:
 
 def session_location(spark: SparkSession | None) -> str:
     """`rtfilter.store.location` of a session, empty when it has none."""
-    return "" if spark is None else str(spark.conf.get("rtfilter.store.location", "") or "")
+    return str(_option(spark, "rtfilter.store.location"))
 
 
 def _option(spark: SparkSession | None, key: str) -> Any:
     default = option_for(key).default_text
-    return parse_option(key, default if spark is None else spark.conf.get(key, default) or default)
+    said = None if spark is None else spark.conf.get(key, None) or spark.conf.get(f"spark.{key}", None)
+    return parse_option(key, said or default)

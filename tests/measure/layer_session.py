@@ -23,7 +23,7 @@ def layer_session(name: str, sf: float, layout: str) -> Iterator[tuple[SparkSess
     suite = load_suite(name)
     data = suite.prepare(DataRequest(sf, suite.default_zipf, layout, DataCache(data_directory(None)), print))
     with tempfile.TemporaryDirectory() as scratch:
-        conf = {**suite.spark_conf, **nothing_learned(Path(scratch)), "rtfilter.enabled": "true"}
+        conf = {**suite.spark_conf, **nothing_learned(Path(scratch)), "spark.rtfilter.enabled": "true"}
         spark = start_session("measure", "local[2]", conf=conf)
         register_tables(spark, data.tables)
         yield spark, tuple(data.queries)

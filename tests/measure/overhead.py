@@ -39,7 +39,7 @@ def write_tables(folder: Path) -> None:
 
 def record_of(spark: SparkSession, sql: str) -> dict[str, Any]:
     spark.sql(sql).collect()
-    record = jvm.last_record(spark, [jvm.session_id(spark)])
+    record = jvm.last_record(spark)
     assert record is not None
     return record
 

@@ -32,7 +32,7 @@ def main(sf: float, ids: set[str], runs: int) -> None:
             began = time.perf_counter()
             spark.sql(query.spark_sql).collect()
             took_ms = (time.perf_counter() - began) * 1000
-            record = jvm.last_record(spark, [jvm.session_id(spark)])
+            record = jvm.last_record(spark)
             decisions = [] if record is None else [decision["ms"] for decision in record["decisions"]]
             shown = ", ".join(f"{ms:.0f}" for ms in decisions)
             print(f"{query.id}: {took_ms:,.0f} ms, {len(decisions)} decisions in {sum(decisions):,.0f} ms ({shown})", flush=True)

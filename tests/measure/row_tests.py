@@ -49,7 +49,7 @@ def timed_ms(spark: SparkSession, sql: str, enabled: bool, cost: str) -> float:
 
 
 def decided(spark: SparkSession) -> list[str]:
-    record = jvm.last_record(spark, [jvm.session_id(spark)])
+    record = jvm.last_record(spark)
     filters = [] if record is None else [each for fill in record["fills"] for each in fill["filters"]]
     return [f"{each['reason']} {each['rows_reason']} {each['estimated_gain_ms']:,.0f} ms" for each in filters]
 

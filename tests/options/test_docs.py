@@ -21,7 +21,7 @@ def test_the_page_has_a_row_for_every_option() -> None:
 
 def test_a_bar_in_a_sentence_does_not_break_the_row() -> None:
     page = options_page([Option("rtfilter.x", "text", "", "", "One of a | b.", str)])
-    assert page.splitlines()[-1] == "| `rtfilter.x` | text |  |  | One of a \\| b. |"
+    assert page.splitlines()[-1] == "| `rtfilter.x` | text |  |  | session | One of a \\| b. |"
 
 
 def test_the_command_writes_the_file(tmp_path: Path) -> None:

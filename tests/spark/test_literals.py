@@ -95,7 +95,7 @@ def test_a_re_plan_finds_what_the_first_plan_was_remembered_under(spark: SparkSe
     tables = f"fact join ({inner}) a on fact.r = a.key join dim on a.key = dim.id join ({halves}) h on a.key = h.id"
     spark.sql(f"select /*+ RTFILTER(always, fact) */ count(*) from {tables} where dim.name < 'n3'").collect()
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(jvm.LISTENER_WAIT_MS)
-    record = jvm.last_record(spark, [jvm.session_id(spark)])
+    record = jvm.last_record(spark)
     assert record is not None
     named = [[each["feedback"] for each in decision["placeholders"]] for decision in record["decisions"]]
     assert len([answer for answer in named if answer]) > 1

@@ -16,7 +16,7 @@ STAR = (
 
 def asked(spark: SparkSession) -> list[str]:
     """The names of the decisions of the last query."""
-    record = jvm.last_record(spark, [jvm.session_id(spark)])
+    record = jvm.last_record(spark)
     assert record is not None
     return [decision["decision"] for decision in record["decisions"]]
 

@@ -15,6 +15,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
   private lazy val layer = new LayerSession(session)
 
   override def apply(plan: SparkPlan): SparkPlan = {
+    QueryLog.starts(layer)
     val scans = plan.collect { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => scan }
     if (scans.isEmpty && !plan.exists(_.isInstanceOf[Gate])) plan
     else try {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
-import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 /** A scan's metrics without the scan, whose pack selection may be large. */
 final case class ScanMetrics(table: String, narrowed: Boolean, placeholders: Seq[String], metrics: Map[String, SQLMetric]) {
@@ -34,7 +34,11 @@ final case class RowMetrics(filter: String, metrics: Map[String, SQLMetric]) {
 
 /** What Python asks of a session: reports, decisions of plans, metrics of executed plans. Answers are JSON texts. */
 object Inspect extends AdaptiveSparkPlanHelper {
+  private val EventsMs = 1000L
+
   def startHost(session: SparkSession): Unit = PlannerHost.of(session).startAhead(new LayerSession(session).python)
+  /** `python`: for where the SparkConf names no interpreter. */
+  def offerPython(session: SparkSession, python: String): Unit = PlannerHost.of(session).offeredPython = Some(python)
   def sessionId(session: SparkSession): String = SparkVersion.sessionId(session)
   def hostPid(session: SparkSession): Long = PlannerHost.of(session).pid
   def cores(session: SparkSession): Int = LayerSession.cores(session.sparkContext)
@@ -45,15 +49,19 @@ object Inspect extends AdaptiveSparkPlanHelper {
   /** True when the session was made with the extension. */
   def hasExtension(session: SparkSession): Boolean = session.sessionState.adaptiveRulesHolder.queryStagePrepRules.exists(_.isInstanceOf[PlaceFilters])
 
-  /** The record of the latest execution in one of these sessions, or null. */
-  def lastRecord(sessions: java.util.List[String]): String =
-    QueryLog.last(sessions.asScala.toSet).map(r => Json.mapper.writeValueAsString(r.toJson)).orNull
+  /** The record of the latest execution in the session and those cloned from it, or null. Spark tells of some only when they have ended. */
+  def lastRecord(session: SparkSession): String = {
+    PlannerHost.of(session)
+    Try(session.sparkContext.listenerBus.waitUntilEmpty(EventsMs))
+    QueryLog.last(new LayerSession(session).family).map(r => Json.mapper.writeValueAsString(r.toJson)).orNull
+  }
 
   /** The planner's answers for a plan that was prepared with the layer on (it need not have run). */
-  def decisions(plan: SparkPlan): String = {
+  def decisions(plan: SparkPlan): String = text(decisionTexts(plan).map(Json.parse))
+
+  def decisionTexts(plan: SparkPlan): Seq[String] = {
     val roots = plan +: collectWithSubqueries(plan) { case a: AdaptiveSparkPlanExec => a.initialPlan }
-    val answers = roots.flatMap(root => root.collect { case p if p.getTagValue(PlacedKey.Decision).isDefined => p.getTagValue(PlacedKey.Decision).get })
-    text(answers.distinct.map(Json.parse))
+    roots.flatMap(root => root.collect { case p if p.getTagValue(PlacedKey.Decision).isDefined => p.getTagValue(PlacedKey.Decision).get }).distinct
   }
 
   /** The planner's answer for a plan that adaptive execution has no part in; nothing is placed. */

@@ -9,17 +9,18 @@ import org.apache.spark.sql.execution.SQLExecution
 /** What the rules need of a session: its options as text, its planner host, the execution that it is in. */
 final class LayerSession(val session: SparkSession) extends Logging {
   private def conf = session.sessionState.conf
+  private val chosen = new LayerOptions(session)
 
   /** Anything but "false" is the planner's to judge: it refuses what is no boolean. */
-  def enabled: Boolean = !conf.getConfString("rtfilter.enabled", "false").equalsIgnoreCase("false")
+  def enabled: Boolean = !chosen.get("rtfilter.enabled").forall(_.equalsIgnoreCase("false"))
 
   def adaptive: Boolean = conf.adaptiveExecutionEnabled
 
-  def verify: Boolean = conf.getConfString("rtfilter.verify", "false").equalsIgnoreCase("true")
+  def verify: Boolean = chosen.isTrue("rtfilter.verify")
 
-  def storeLocation: String = conf.getConfString("rtfilter.store.location", "")
+  def storeLocation: String = chosen.get("rtfilter.store.location").getOrElse("")
 
-  def options: Map[String, String] = conf.getAllConfs.filter(_._1.startsWith("rtfilter."))
+  def options: Map[String, String] = chosen.all
 
   def ask(op: String, fields: Seq[(String, Any)], body: Seq[Array[Byte]] = Nil, timeoutMs: Option[Long] = None): Answer = {
     val own = options
@@ -34,11 +35,20 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   def id: String = SparkVersion.sessionId(session)
 
-  def python: String = conf.getConfString("rtfilter.python", session.sparkContext.getConf.get("spark.rtfilter.python", "python3"))
+  /** The id of the session that this one was cloned from, as Spark does for caches and streams and the layer for frames; else its own. */
+  def family: String = conf.getConfString(LayerOptions.Family, id)
+
+  /** What is cloned from the session from now on belongs to it. */
+  def beginFamily(): Unit = if (conf.getConfString(LayerOptions.Family, null) == null) conf.setConfString(LayerOptions.Family, id)
+
+  def python: String = chosen.python.orElse(PlannerHost.of(session).offeredPython).getOrElse("python3")
+
+  /** Says once of each option of the session that it does not count. */
+  def warnOfIgnored(): Unit = chosen.ignored.foreach(warnOnce(_))
 
   /** A whole number among the options; `otherwise` where neither the session nor the host knows one. */
   def number(option: String, otherwise: Long): Long =
-    Option(conf.getConfString(option, null)).orElse(PlannerHost.of(session).default(option)).flatMap(_.toLongOption).filter(_ > 0).getOrElse(otherwise)
+    chosen.get(option).orElse(PlannerHost.of(session).default(option)).flatMap(_.toLongOption).filter(_ > 0).getOrElse(otherwise)
 
   def executionId: Option[Long] = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).map(_.toLong)
 

@@ -17,7 +17,8 @@ import scala.util.Try
 class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends Rule[SparkPlan] {
   private lazy val layer = new LayerSession(session)
 
-  override def apply(plan: SparkPlan): SparkPlan =
+  override def apply(plan: SparkPlan): SparkPlan = {
+    if (!staticOnly) QueryLog.prepared(layer, plan)
     if (!layer.enabled) plan
     else try {
       NarrowAtOnce.markSeen(plan)
@@ -29,6 +30,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
       case mismatch: ResultMismatch => throw mismatch
       case Survivable(e) => leaveAlone(plan, e)
     }
+  }
 
   private def place(plan: SparkPlan): SparkPlan = {
     val started = System.nanoTime()
@@ -38,6 +40,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
     StaticPredicates.addTo(layer, root, nodes)
     val answer = layer.ask("plan", Seq("decision" -> id, "execution" -> layer.executionId, "static_only" -> staticOnly, "goes_on" -> layer.goesOn, "nodes" -> nodes)).json
     for (field <- Seq("candidates", "placeholders", "unsettled") if !answer.path(field).isArray) throw new IllegalStateException(s"The planner's answer to a plan has no $field.")
+    layer.warnOfIgnored()
     Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
     val placements = Json.items(answer, "placeholders").map(Placement(_))
     val statics = Json.items(answer, "statics").map(StaticPlacement(_))

@@ -27,6 +27,8 @@ final class PlannerHost(sc: SparkContext) extends Logging {
     }
   })
 
+  /** The interpreter of the process that has attached to the application, for where the SparkConf names none. */
+  @volatile var offeredPython: Option[String] = None
   def default(option: String): Option[String] = optionDefaults.get(option)
   def pid: Long = synchronized(process.filter(_.alive).map(_.pid).getOrElse(-1L))
 
@@ -51,7 +53,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
       val wait = notBefore - System.currentTimeMillis()
       if (wait > 0) throw new HostUnavailable(lastFailure)
       val host = try new HostProcess(python) catch {
-        case NonFatal(e) => retire(null, s"the planner host can't be started with rtfilter.python=$python: ${e.getMessage}"); throw new HostUnavailable(lastFailure, e)
+        case NonFatal(e) => retire(null, s"the planner host can't be started with spark.rtfilter.python=$python: ${e.getMessage}"); throw new HostUnavailable(lastFailure, e)
       }
       process = Some(host)
       PlannerHost.greeters.execute(() => greet(host))

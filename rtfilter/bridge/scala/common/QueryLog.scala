@@ -2,15 +2,21 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.execution.SQLExecution
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
+import org.apache.spark.sql.execution.{CommandResultExec, LocalTableScanExec, SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper, QueryStageExec}
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.command.ExecutedCommandExec
+import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import scala.collection.mutable
 import scala.util.Try
 import scala.util.control.NonFatal
 
-/** What the layer did in one execution, in a session with these options; `report.py` makes a report of it. */
-final class QueryRecord(val execution: Long, val session: String, description: Option[String], val options: Map[String, String], val python: String) {
+/**
+ * What the layer did in one execution, in a session with these options; `report.py` makes a report of it. Stages of a frame whose RDD is asked
+ * for run without an execution: such a record has none.
+ */
+final class QueryRecord(val execution: Option[Long], val session: String, description: Option[String], val options: Map[String, String], val python: String) {
   private val decisions = mutable.LinkedHashMap.empty[String, ObjectNode]
   private val fills = mutable.ArrayBuffer.empty[ObjectNode]
   private val scans = mutable.ArrayBuffer.empty[ScanMetrics]
@@ -19,28 +25,67 @@ final class QueryRecord(val execution: Long, val session: String, description: O
   /** By thread: adaptive execution makes all plans of a query in one, those of a subquery in another. Checked on 4.3. */
   val answers = mutable.Map.empty[Thread, LastAnswer]
   private var ended = false
+  /** As it was at its end: a plan that runs again counts anew. */
+  private var atEnd: Option[ObjectNode] = None
   /** Some answer asked for the plan as it will have run. */
   @volatile var wantsEnd = false
-  def end(): Unit = synchronized { ended = true; answers.clear() }
+  /** Why the layer has no part, where it has none: LAYER_OFF, ADAPTIVE_OFF, NO_JOIN or NOTHING_DUE. */
+  @volatile var idle = "NOTHING_DUE"
+  def isEmpty: Boolean = synchronized(decisions.isEmpty && fills.isEmpty)
+  /** Decisions of plans that it ran, whatever became of them in later plans. */
+  private val ofPlans = mutable.Set.empty[String]
+  def ran(ids: Seq[String]): Unit = synchronized(ofPlans ++= ids)
+  def has(id: String): Boolean = synchronized(decisions.contains(id) || ofPlans(id))
+  def end(): Unit = synchronized { atEnd = Some(toJson); ended = true; answers.clear() }
   def remember(answer: LastAnswer): Unit = synchronized { wantsEnd ||= answer.wantsEnd; if (!ended) answers(Thread.currentThread) = answer }
 
   def decided(id: String, decision: ObjectNode): Unit = synchronized { decisions.getOrElseUpdate(id, decision); () }
   def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized { fills += fill; scans ++= narrowed; rowFilters ++= rows }
 
   def toJson: ObjectNode = synchronized {
-    Json.obj("execution" -> execution, "session" -> session, "description" -> description, "decisions" -> decisions.values, "fills" -> fills,
-      "scans" -> scans.map(_.toJson), "row_filters" -> rowFilters.map(_.toJson))
+    atEnd.getOrElse(Json.obj("execution" -> execution, "session" -> session, "description" -> description, "idle" -> idle, "decisions" -> decisions.values, "fills" -> fills,
+      "scans" -> scans.map(_.toJson), "row_filters" -> rowFilters.map(_.toJson)))
   }
 }
 
-/** The latest executions with the layer on, and decisions of plans that have not run yet. Bounded. */
+/** The latest executions, and decisions of plans that have not run yet. Bounded. */
 object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   private val Kept = 200
-  private val records = new mutable.LinkedHashMap[Long, QueryRecord]
-  private val planned = new mutable.LinkedHashMap[String, ObjectNode]
+  private val NoExecution = "rtfilter.rdd"
+  private val records = new mutable.LinkedHashMap[Run, QueryRecord]
+  /** By decision: what was decided, and the run without an execution that it may be for. */
+  private val planned = new mutable.LinkedHashMap[String, (ObjectNode, Option[Run])]
+  private var lastExecution = -1L
+  private var rdds = 0
+
+  /** Ordered as they began: `rdd` counts what ran without an execution after that one. */
+  private final case class Run(execution: Long, rdd: Int)
+
+  /** A plan is prepared or planned anew. What is prepared outside an execution may never run: it has no record until a stage of it starts. */
+  def prepared(layer: LayerSession, plan: SparkPlan): Unit = synchronized {
+    if (layer.executionId.isDefined) record(layer).foreach(r => if (r.isEmpty && !plan.exists(_.isInstanceOf[QueryStageExec])) r.idle = whyIdle(layer, plan))
+    else if (!plan.exists(_.isInstanceOf[QueryStageExec])) {
+      rdds += 1
+      layer.session.sparkContext.setLocalProperty(NoExecution, s"$lastExecution $rdds ${whyIdle(layer, plan)}")
+    }
+  }
+
+  /** A stage is about to start. */
+  def starts(layer: LayerSession): Unit = synchronized {
+    record(layer)
+    if (layer.executionId.isEmpty) for ((run, why) <- rddRun(layer)) {
+      val found = records.getOrElseUpdate(run, newRecord(layer, None))
+      if (found.isEmpty) found.idle = why
+      planned.foreach { case (id, (decision, Some(`run`))) => found.decided(id, decision); case _ => }
+      trim(records)
+    }
+  }
+
+  private def whyIdle(layer: LayerSession, plan: SparkPlan): String =
+    if (!layer.enabled) "LAYER_OFF" else if (!layer.adaptive) "ADAPTIVE_OFF" else if (!PlaceFilters.concerns(plan)) "NO_JOIN" else "NOTHING_DUE"
 
   def planned(layer: LayerSession, id: String, decision: ObjectNode): Unit = synchronized {
-    planned(id) = decision
+    planned(id) = (decision, if (layer.executionId.isDefined) None else rddRun(layer).map(_._1))
     trim(planned)
     record(layer).foreach(_.decided(id, decision))
   }
@@ -50,13 +95,46 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
 
   def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {
     record(layer).foreach { r =>
-      decisionIds.foreach(id => planned.get(id).foreach(r.decided(id, _)))
+      decisionIds.foreach(id => planned.get(id).foreach(p => r.decided(id, p._1)))
       r.filled(fill, narrowed, rows)
     }
   }
 
+  /** An execution has ended: one that made no plan of its own ran one that was finished before, or none that the hooks get to see. */
+  private def ended(end: SparkListenerSQLExecutionEnd): Option[QueryRecord] = synchronized {
+    val run = Run(end.executionId, 0)
+    lastExecution = math.max(lastExecution, end.executionId)
+    val own = records.get(run)
+    val ids = if (end.qe == null) Nil else Try(decisionsOf(end.qe.executedPlan)).getOrElse(Nil)
+    own.filterNot(_.isEmpty).foreach(_.ran(ids))
+    if (end.qe != null && own.forall(_.isEmpty)) {
+      val layer = new LayerSession(end.qe.sparkSession)
+      val before = if (own.isDefined) None else records.values.find(r => ids.exists(r.has))
+      before.foreach(records(run) = _)
+      // Commands that read nothing, SET among them, are no queries.
+      if (before.isEmpty && (own.isDefined || readsSomething(end.qe.executedPlan))) {
+        val found = own.getOrElse { val made = newRecord(layer, Some(end.executionId)); made.idle = whyIdle(layer, end.qe.executedPlan); records(run) = made; made }
+        ids.filterNot(id => records.values.exists(_.has(id))).foreach(id => planned.get(id).foreach(p => found.decided(id, p._1)))
+      }
+      trim(records)
+    }
+    own.foreach(_.end())
+    own.filterNot(_.isEmpty)
+  }
+
+  private def readsSomething(plan: SparkPlan): Boolean = collect(plan) {
+    case leaf if leaf.children.isEmpty && !leaf.isInstanceOf[ExecutedCommandExec] && !leaf.isInstanceOf[CommandResultExec] && !leaf.isInstanceOf[V2CommandExec] &&
+      !leaf.isInstanceOf[LocalTableScanExec] => leaf
+  }.nonEmpty
+
+  /** Of the plan itself and of caches that it reads. */
+  private def decisionsOf(plan: SparkPlan): Seq[String] = {
+    val cached = collectWithSubqueries(plan) { case scan: InMemoryTableScanExec => scan.relation.cachedPlan }
+    (plan +: cached).flatMap(Inspect.decisionTexts).map(text => Json.parse(text).path("decision").asText).filter(_.nonEmpty).distinct
+  }
+
   /** The host writes the log and learns from the figures; the query has its rows by now. */
-  def finished(host: PlannerHost, end: SparkListenerSQLExecutionEnd): Unit = synchronized(records.get(end.executionId).tapEach(_.end())).foreach { record =>
+  def finished(host: PlannerHost, end: SparkListenerSQLExecutionEnd): Unit = ended(end).foreach { record =>
     try {
       val ran = if (record.wantsEnd) Try(plansThatRan(end)).getOrElse(Nil) else Nil
       val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson, "plans" -> ran)).json
@@ -73,13 +151,22 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     SQLExecution.withExecutionId(end.qe.sparkSession, end.executionId.toString)(end.qe.sparkSession.withActive(
       collectWithSubqueries(end.qe.executedPlan) { case adaptive: AdaptiveSparkPlanExec => Snapshot.nodes(Snapshot.number(adaptive.executedPlan)) }))
 
-  def last(sessions: Set[String]): Option[QueryRecord] = synchronized(records.values.toSeq.reverseIterator.find(r => sessions(r.session)))
+  /** The latest run in a session or in one that was cloned from it. */
+  def last(session: String): Option[QueryRecord] = synchronized(
+    records.toSeq.filter(_._2.session == session).maxByOption { case (Run(execution, rdd), _) => (execution, rdd) }.map(_._2))
 
   private def record(layer: LayerSession): Option[QueryRecord] = layer.executionId.map { id =>
-    val found = records.getOrElseUpdate(id, new QueryRecord(id, layer.id, layer.description, layer.options, layer.python))
+    lastExecution = math.max(lastExecution, id)
+    val found = records.getOrElseUpdate(Run(id, 0), newRecord(layer, Some(id)))
     trim(records)
     found
-  }
+  }.orElse(rddRun(layer).flatMap { case (run, _) => records.get(run) })
+
+  private def newRecord(layer: LayerSession, execution: Option[Long]): QueryRecord =
+    new QueryRecord(execution, layer.family, layer.description, layer.options, layer.python)
+
+  private def rddRun(layer: LayerSession): Option[(Run, String)] =
+    Option(layer.session.sparkContext.getLocalProperty(NoExecution)).map(_.split(' ')).map { case Array(after, number, why) => (Run(after.toLong, number.toInt), why) }
 
   private def trim[K](map: mutable.LinkedHashMap[K, _]): Unit = while (map.size > Kept) map.remove(map.head._1)
 }

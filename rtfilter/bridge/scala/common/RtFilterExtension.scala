@@ -9,7 +9,8 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 class RtFilterExtension extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectHintResolutionRule(_ => KeepHintWords)
-    extensions.injectPostHocResolutionRule(_ => ResolveTableHints)
+    // Called when a session analyses its first plan, before anything can be cloned from it that runs one.
+    extensions.injectPostHocResolutionRule { session => new LayerSession(session).beginFamily(); ResolveTableHints }
     extensions.injectPreCBORule(_ => SpreadTableHints)
     extensions.injectQueryStagePrepRule(session => new PlaceFilters(session))
     extensions.injectQueryStageOptimizerRule(session => new FillFilters(session))

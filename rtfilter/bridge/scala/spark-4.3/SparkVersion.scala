@@ -17,7 +17,7 @@ object SparkVersion {
   /** A query in a clone of its session, with options set there and nowhere else. */
   def queryInOwnSession(session: SparkSession, logical: LogicalPlan, options: Map[String, String]): QueryExecution = {
     val own = session.asInstanceOf[classic.SparkSession].cloneSession()
-    options.foreach { case (key, value) => own.conf.set(key, value) }
+    (options ++ Seq(LayerOptions.OfFrame -> "true", LayerOptions.Family -> sessionId(own))).foreach { case (key, value) => own.conf.set(key, value) }
     classic.Dataset.ofRows(own, logical).queryExecution
   }
 

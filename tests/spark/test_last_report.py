@@ -99,6 +99,11 @@ def test_planning_alone_is_no_query(on: SparkSession) -> None:
     of_a_join(on)
 
 
+def checkpointed(frame: DataFrame, folder: Path) -> DataFrame:
+    frame.sparkSession.sparkContext.setCheckpointDir(str(folder))
+    return frame.checkpoint()
+
+
 RUNS: dict[str, Callable[[DataFrame, Path], Any]] = {
     "collect": lambda df, _: df.collect(),
     "cache": lambda df, _: df.cache().count(),
@@ -107,7 +112,7 @@ RUNS: dict[str, Callable[[DataFrame, Path], Any]] = {
     "foreach": lambda df, _: df.foreach(lambda row: None),
     "foreachPartition": lambda df, _: df.foreachPartition(lambda rows: None),
     "toLocalIterator": lambda df, _: list(df.toLocalIterator()),
-    "checkpoint": lambda df, folder: (df.sparkSession.sparkContext.setCheckpointDir(str(folder)), df.checkpoint()),
+    "checkpoint": lambda df, folder: checkpointed(df, folder),
     "localCheckpoint": lambda df, _: df.localCheckpoint(),
     "write": lambda df, folder: df.write.parquet(str(folder / "out")),
     "noop": lambda df, _: df.write.format("noop").mode("overwrite").save(),

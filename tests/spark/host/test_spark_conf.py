@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pyspark
 
 import rtfilter
 from tests.spark.cases import FACT_FILES, dim_table, fact_table, write_files
@@ -92,6 +94,7 @@ def test_spark_sql_needs_no_session_of_ours(tmp_path: Path) -> None:
         text=True,
         timeout=240,
         cwd=tmp_path,
+        env={**os.environ, "SPARK_HOME": str(Path(pyspark.__file__).parent)},
         check=False,
     )
     assert done.returncode == 0, done.stderr

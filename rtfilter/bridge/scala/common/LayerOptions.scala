@@ -18,8 +18,6 @@ final class LayerOptions(session: SparkSession) {
   def get(key: String): Option[String] =
     scoped.get(key).orElse(if (!Places(key) || sessionsNamePlaces) ofSession(key) else ofSpark(key))
 
-  def isTrue(key: String): Boolean = get(key).exists(_.equalsIgnoreCase("true"))
-
   def all: Map[String, String] = {
     val entries = conf.getAllConfs
     val inherited = entries.collect { case (key, value) if isOption(key) => key.stripPrefix(Spark) -> value }
@@ -66,16 +64,14 @@ object LayerOptions {
   /** Main classes of drivers that run other people's queries. */
   private val Servers = Seq("org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "org.apache.spark.sql.connect.service.SparkConnectServer",
     "org.apache.kyuubi.", "org.apache.livy.")
-  private lazy val isServerMain: Boolean = System.getProperty("sun.java.command", "").split("\\s+").exists(word => Servers.exists(name =>
-    word == name || name.endsWith(".") && word.startsWith(name)))
+  private lazy val isServerMain: Boolean = System.getProperty("sun.java.command", "").split("\\s+").exists(word => Servers.exists(word.startsWith(_)))
 
   /** Whether several people's queries run in this driver. */
   private def isShared(sc: SparkContext): Boolean =
     isYes(sc.conf, Shared) || isServerMain || sc.conf.get("spark.plugins", "").contains("SparkConnectPlugin")
 
   private def isYes(conf: SparkConf, key: String): Boolean = conf.getOption(key).exists(_.equalsIgnoreCase("true"))
-  private def isOption(key: String): Boolean =
-    key.startsWith(Spark + Prefix) && key != Shared && key != SessionPaths && !key.startsWith(Own)
+  private def isOption(key: String): Boolean = key.startsWith(Spark + Prefix) && key != Shared && key != SessionPaths && !key.startsWith(Own)
 
   private def entries(json: ObjectNode): Map[String, String] = json.fieldNames().asScala.map(name => name -> json.get(name).asText).toMap
 }

@@ -16,7 +16,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   def adaptive: Boolean = conf.adaptiveExecutionEnabled
 
-  def verify: Boolean = chosen.isTrue("rtfilter.verify")
+  def verify: Boolean = chosen.get("rtfilter.verify").exists(_.equalsIgnoreCase("true"))
 
   def storeLocation: String = chosen.get("rtfilter.store.location").getOrElse("")
 

@@ -62,12 +62,10 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   private final case class Run(execution: Long, rdd: Int)
 
   /** A plan is prepared or planned anew. What is prepared outside an execution may never run: it has no record until a stage of it starts. */
-  def prepared(layer: LayerSession, plan: SparkPlan): Unit = synchronized {
-    if (layer.executionId.isDefined) record(layer).foreach(r => if (r.isEmpty && !plan.exists(_.isInstanceOf[QueryStageExec])) r.idle = whyIdle(layer, plan))
-    else if (!plan.exists(_.isInstanceOf[QueryStageExec])) {
-      rdds += 1
-      layer.session.sparkContext.setLocalProperty(NoExecution, s"$lastExecution $rdds ${whyIdle(layer, plan)}")
-    }
+  def prepared(layer: LayerSession, plan: SparkPlan): Unit = if (!plan.exists(_.isInstanceOf[QueryStageExec])) synchronized {
+    val why = whyIdle(layer, plan)
+    if (layer.executionId.isDefined) record(layer).filter(_.isEmpty).foreach(_.idle = why)
+    else { rdds += 1; layer.session.sparkContext.setLocalProperty(NoExecution, s"$lastExecution $rdds $why") }
   }
 
   /** A stage is about to start. */
@@ -108,12 +106,13 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     val ids = if (end.qe == null) Nil else Try(decisionsOf(end.qe.executedPlan)).getOrElse(Nil)
     own.filterNot(_.isEmpty).foreach(_.ran(ids))
     if (end.qe != null && own.forall(_.isEmpty)) {
-      val layer = new LayerSession(end.qe.sparkSession)
       val before = if (own.isDefined) None else records.values.find(r => ids.exists(r.has))
       before.foreach(records(run) = _)
       // Commands that read nothing, SET among them, are no queries.
       if (before.isEmpty && (own.isDefined || readsSomething(end.qe.executedPlan))) {
-        val found = own.getOrElse { val made = newRecord(layer, Some(end.executionId)); made.idle = whyIdle(layer, end.qe.executedPlan); records(run) = made; made }
+        val layer = new LayerSession(end.qe.sparkSession)
+        val found = records.getOrElseUpdate(run, newRecord(layer, Some(end.executionId)))
+        if (own.isEmpty) found.idle = whyIdle(layer, end.qe.executedPlan)
         ids.filterNot(id => records.values.exists(_.has(id))).foreach(id => planned.get(id).foreach(p => found.decided(id, p._1)))
       }
       trim(records)
@@ -122,10 +121,8 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     own.filterNot(_.isEmpty)
   }
 
-  private def readsSomething(plan: SparkPlan): Boolean = collect(plan) {
-    case leaf if leaf.children.isEmpty && !leaf.isInstanceOf[ExecutedCommandExec] && !leaf.isInstanceOf[CommandResultExec] && !leaf.isInstanceOf[V2CommandExec] &&
-      !leaf.isInstanceOf[LocalTableScanExec] => leaf
-  }.nonEmpty
+  private def readsSomething(plan: SparkPlan): Boolean = collect(plan) { case leaf if leaf.children.isEmpty => leaf }
+    .exists { case _: ExecutedCommandExec | _: CommandResultExec | _: V2CommandExec | _: LocalTableScanExec => false; case _ => true }
 
   /** Of the plan itself and of caches that it reads. */
   private def decisionsOf(plan: SparkPlan): Seq[String] = {

@@ -143,7 +143,7 @@ def test_warnings_come_once() -> None:
 def test_the_query_is_named_by_its_description_or_else_by_its_execution() -> None:
     assert report_from_record(record([], description="daily load")).query == "daily load"
     assert report_from_record(record([])).query == "execution 12"
-    assert report_from_record({}).query == "execution ?"
+    assert report_from_record({}).query == "an RDD"
 
 
 def test_a_filter_says_whether_its_scan_has_run() -> None:

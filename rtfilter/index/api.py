@@ -13,12 +13,13 @@ from rtfilter.errors import IndexDefinitionError, IndexStateError, RtFilterError
 from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
 from rtfilter.index.spark_runner import SparkRunner
 from rtfilter.index.stats import IndexStats, stats_of
-from rtfilter.index.tables import is_path, listed_table, root_of, typed_table
+from rtfilter.index.tables import file_of, is_path, listed_table, root_of, typed_table
 from rtfilter.report_table import Table
 from rtfilter.store.packindex import actions, log
 from rtfilter.store.packindex.build import BuildReport, LocalRunner, Runner, Tell, silent
 from rtfilter.store.packindex.listing import ListedTable, index_place
 from rtfilter.store.packindex.remote_table import RemoteSketching
+from rtfilter.store.packindex.shelved import OF_FILE, file_of_index
 from rtfilter.store.packindex.snapshot import Definition, Snapshot
 from rtfilter.store.packindex.storage import IndexStorage
 from rtfilter.store.paths import absolute, is_remote
@@ -76,7 +77,7 @@ class Index:
         definition = Definition(
             name, _lasting_name(table), typed.listed.root if place else None, tuple(sketches), typed.types_for(sketches)
         )
-        index = cls(spark, table, name, storage_at(spark, index_place(place, typed.listed.root, name)))
+        index = cls(spark, table, name, _storage_of(spark, table, place, typed.listed.root, name))
         _require_own(index._storage, typed.listed.root, table)
         index.last_build = actions.create(index._storage, definition, typed.listed, index._runner(typed.listed), tell)
         return index
@@ -91,7 +92,7 @@ class Index:
         """
         table = as_spark_reads(spark, table) if is_path(table) else table
         root = root_of(spark, table)
-        storage = storage_at(spark, index_place(_location(spark, location), root, name))
+        storage = _storage_of(spark, table, _location(spark, location), root, name)
         if log.read_log(storage).latest is None:
             raise IndexStateError(f"the table {table!r} has no index {name!r} in {storage.place}; use create, or look at list.")
         _require_own(storage, root, table)
@@ -107,8 +108,9 @@ class Index:
         table = snapshot.definition.table
         if snapshot.definition.root is None and is_path(table):
             # The table may have moved, and its index with it.
-            table = os.path.dirname(os.path.dirname(absolute(place)))
-        return cls(spark, table, os.path.basename(place), storage)
+            folder, file = os.path.dirname(os.path.dirname(absolute(place))), file_of_index(place)
+            table = folder if file is None else os.path.join(folder, file)
+        return cls(spark, table, os.path.basename(place).partition(OF_FILE)[0], storage)
 
     @property
     def place(self) -> str:
@@ -219,6 +221,22 @@ def _require_own(storage: IndexStorage, root: str, table: str) -> None:
             f"{storage.place} is an index of the table {owner.table!r} in {owner.root}, not of {table!r} in {root}; give the "
             "index of each table a name of its own."
         )
+
+
+def _storage_of(spark: SparkSession | None, table: str, location: str, root: str, name: str) -> IndexStorage:
+    """The storage of a table's index. That of a single file may still be where it was until 2026-11."""
+    file = file_of(spark, table)
+    storage = storage_at(spark, index_place(location, root, name, file))
+    if file is not None and log.read_log(storage).latest is None:
+        before = storage_at(spark, index_place(location, root, name))
+        if is_of_file(log.read_log(before).snapshot, table):
+            return before
+    return storage
+
+
+def is_of_file(snapshot: Snapshot | None, table: str) -> bool:
+    """Whether an index was made of this file by its path."""
+    return snapshot is not None and absolute(snapshot.definition.table) == absolute(table)
 
 
 def _location(spark: SparkSession | None, location: str | None) -> str:

@@ -8,13 +8,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rtfilter.errors import RtFilterError
-from rtfilter.index.api import Index
+from rtfilter.index.api import Index, is_of_file
 from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
-from rtfilter.index.tables import is_path, listed_table, root_of
+from rtfilter.index.tables import file_of, is_path, listed_table, root_of
 from rtfilter.store.packindex import log
 from rtfilter.store.packindex.reader import STORE_FOLDER
 from rtfilter.store.packindex.remote import list_folder, proper_folders
 from rtfilter.store.packindex.shelf import index_folders, store_places
+from rtfilter.store.packindex.shelved import file_of_index
 from rtfilter.store.paths import is_remote
 
 
@@ -32,7 +33,8 @@ def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]
     found = [each for place in store_places((), location) for each in _in(spark, place)] if location else []
     for name in [] if spark is None else _catalog_tables(spark):
         try:
-            found += _in(spark, os.path.join(listed_table(spark, name).root, STORE_FOLDER), name)
+            inside = _in(spark, os.path.join(listed_table(spark, name).root, STORE_FOLDER), name)
+            found += [each for each in inside if file_of_index(each.place) is None]
         except RtFilterError:
             # A table of another format, or without files: it has no index.
             continue
@@ -42,10 +44,19 @@ def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]
 def indexes_in(table: str, location: str = "", spark: SparkSession | None = None) -> list[Index]:
     """The indexes of one table: inside it, and in `location` if that is set. Raises IndexDefinitionError, IndexStorageError."""
     table = as_spark_reads(spark, table) if is_path(table) else table
-    root = root_of(spark, table)
+    root, file = root_of(spark, table), file_of(spark, table)
     places = store_places((), location) if location else ()
     found = [each for place in places for each in _in(spark, place) if _root_of(spark, each) == root]
-    return found + _in(spark, os.path.join(root, STORE_FOLDER), table)
+    found += _in(spark, os.path.join(root, STORE_FOLDER), table)
+    return [each for each in found if _is_of(spark, each, table, file)]
+
+
+def _is_of(spark: SparkSession | None, index: Index, table: str, file: str | None) -> bool:
+    """Whether an index beside a table is the table's: those of single files lie side by side."""
+    its_file = file_of_index(index.place)
+    if file is None or its_file is not None:
+        return its_file == file
+    return is_of_file(log.read_log(storage_at(spark, index.place)).snapshot, table)
 
 
 def _in(spark: SparkSession | None, place: str, table: str | None = None) -> list[Index]:

@@ -77,6 +77,18 @@ def root_of(spark: SparkSession | None, table: str) -> str:
     return listed_table(spark, table).root
 
 
+def file_of(spark: SparkSession | None, table: str) -> str | None:
+    """The name of the file that is the whole table; None where the table is a directory, or one of the catalog."""
+    if not is_path(table):
+        return None
+    if is_remote(table):
+        found = file_access(spark, table).steps([{"op": "status", "path": table}])[0]
+        is_file = not found.get("missing") and "error" not in found and not found.get("directory")
+        return os.path.basename(table) if is_file else None
+    local = local_path(table) if ":" in table else os.path.abspath(table)
+    return os.path.basename(local) if local is not None and os.path.isfile(local) else None
+
+
 def typed_table(spark: SparkSession | None, table: str) -> TypedTable:
     """A table with its types: Spark's own where there is a session, else what its first file says. Raises as `listed_table`."""
     listed = listed_table(spark, table)

@@ -167,7 +167,7 @@ def test_a_single_file_is_a_table_too(tmp_path: Path) -> None:
     path = write_part(tmp_path, "p.parquet", 0)
     write_part(tmp_path, "other.parquet", 0)
     index = Index.create(None, str(path), [MinMax("a")], name="i")
-    assert index.stats()["files"] == 1 and Path(index.place) == tmp_path / "_rtfilter" / "i"
+    assert index.stats()["files"] == 1 and Path(index.place) == tmp_path / "_rtfilter" / "i@p.parquet"
 
 
 def test_types_of_a_file_are_those_that_spark_infers() -> None:

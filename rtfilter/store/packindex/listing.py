@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rtfilter.errors import IndexDefinitionError, IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.packindex.reader import STORE_FOLDER
+from rtfilter.store.packindex.shelved import OF_FILE
 from rtfilter.store.packindex.sketching import TableFile
 from rtfilter.store.paths import absolute, local_path
 
@@ -71,17 +72,20 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
-def index_place(location: str, root: str, name: str) -> str:
+def index_place(location: str, root: str, name: str, file: str | None = None) -> str:
     """The directory of an index: below `location` if one is set, else below `_rtfilter` in the table's root.
+
+    `file`: the name of the table's only file, when it is a file and not a directory. Files side by side are tables of their own.
 
     Raises:
         IndexDefinitionError: the name can't be one of a directory.
     """
     if not name or not all(each.isalnum() or each in "_-." for each in name) or name.startswith("."):
         raise IndexDefinitionError(f"{name!r} can't be the name of an index: use letters, digits, '_', '-' and '.'.")
+    folder = name if file is None else f"{name}{OF_FILE}{file}"
     if not location:
-        return os.path.join(root, STORE_FOLDER, name)
-    return f"{absolute(location)}/{name}"
+        return os.path.join(root, STORE_FOLDER, folder)
+    return f"{absolute(location)}/{folder}"
 
 
 def _walk(folder: str) -> Iterable[str]:

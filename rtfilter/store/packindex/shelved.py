@@ -20,6 +20,8 @@ from rtfilter.store.packindex.reader import PackIndex
 
 # An index that has a problem is opened anew after this time, though its log has not gone on.
 TRY_AGAIN_S = 60.0
+# In the name of an index's directory: what comes behind it is the file that is the whole table. No index has it in its own name.
+OF_FILE = "@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,13 @@ class ShelvedIndex:
         """Whether a table has to do with it. Of an index that can't be read in a place for many tables nobody knows whose it is."""
         root = self.root if self.index is None else self.index.root
         if root is not None:
-            return is_table(root)
+            return is_table(root if (file := file_of_index(self.name)) is None else f"{root}/{file}")
         return not self.name or not is_shared
+
+
+def file_of_index(folder: str) -> str | None:
+    """The file that is the table of the index in this directory; None where the table is a directory."""
+    return os.path.basename(folder).partition(OF_FILE)[2] or None
 
 
 def shelved_in(folder: str, index: PackIndex | None, problem: IndexProblem | None = None, root: str | None = None) -> ShelvedIndex:

@@ -12,7 +12,7 @@ import pytest
 
 from rtfilter import Index, MinMax, indexes
 from rtfilter.errors import IndexStateError
-from rtfilter.store.file_lists import FileIdentity
+from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.pack_store import _holds_files_of, _Listed
 from rtfilter.store.packindex.shelf import IndexShelf
 

@@ -57,7 +57,7 @@ def facts_of_indexes(
     inside = dict.fromkeys(os.path.join(absolute(root), STORE_FOLDER) for root in roots)
     places = store_places((), location) if location else tuple(inside)
     found = _without_strangers(shelf.shelved(places), sum(map(is_remote, places)))
-    concerned = [each for each in found if each.concerns(own.__contains__, bool(location))]
+    concerned = [each for each in found if each.concerns(lambda root, _: root in own, bool(location))]
     return tuple(_facts(each, wanted, case_sensitive) for each in sorted(concerned, key=lambda each: each.index is None))
 
 

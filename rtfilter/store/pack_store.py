@@ -25,7 +25,7 @@ from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places
 from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.packindex.trust import FileTrust
-from rtfilter.store.paths import absolute, below, is_remote, local_path
+from rtfilter.store.paths import below, is_remote, local_path
 from rtfilter.store.seen_tables import SeenTables
 from rtfilter.store.sketches.arrays import Bools, Int64s
 from rtfilter.store.sketches.asked import KeyBloom, ValueTest
@@ -289,13 +289,13 @@ def _packs_of(counts: Any, files: Bools) -> Int64s:
     return np.flatnonzero(np.repeat(files, np.maximum(counts, 0)))
 
 
-def _holds_files_of(listed: _Listed, root: str) -> bool:
+def _holds_files_of(listed: _Listed, root: str, only_file: str | None = None) -> bool:
     """Whether the table with this root is the one that was listed; one location may hold indexes of many tables.
 
-    The root of a table that is one file is that file.
+    `only_file`: the table is this file of the root.
     """
-    root, ends = root.rstrip("/"), (listed.files[0], listed.files[-1])
-    return any(below(file.path, root) is not None for file in ends) or all(absolute(file.path) == root for file in ends)
+    inside = [below(file.path, root.rstrip("/")) for file in (listed.files[0], listed.files[-1])]
+    return any(each is not None for each in inside) if only_file is None else all(each == only_file for each in inside)
 
 
 def _judge(

@@ -54,11 +54,14 @@ class ShelvedIndex:
         """Whether nobody has looked at the place yet."""
         return not self.name and self.problem is not None and self.problem.reason == INDEX_COMING
 
-    def concerns(self, is_table: Callable[[str], bool], is_shared: bool) -> bool:
-        """Whether a table has to do with it. Of an index that can't be read in a place for many tables nobody knows whose it is."""
+    def concerns(self, is_table: Callable[[str, str | None], bool], is_shared: bool) -> bool:
+        """Whether a table has to do with it. `is_table` gets its root, and the file there that is the whole table, None for all.
+
+        Of an index that can't be read in a place for many tables nobody knows whose it is.
+        """
         root = self.root if self.index is None else self.index.root
         if root is not None:
-            return is_table(root if (file := file_of_index(self.name)) is None else f"{root}/{file}")
+            return is_table(root, file_of_index(self.name))
         return not self.name or not is_shared
 
 

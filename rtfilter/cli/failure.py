@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rtfilter.cli.interrupt import ends_in_time
 from rtfilter.errors import JarBuildError, JavaNotFoundError, NotConfiguredError, RtFilterError, UnsupportedSparkError
 
 EXIT_RESULTS_DIFFER = 1
@@ -26,7 +27,8 @@ class CleanErrors(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with ends_in_time(EXIT_INTERRUPTED):
+                return super().invoke(ctx)
         except RtFilterError as error:
             click.echo(f"rtfilter: {error}", err=True)
             ctx.exit(EXIT_ENVIRONMENT if isinstance(error, ENVIRONMENT_ERRORS) else EXIT_UNUSABLE)

@@ -1,0 +1,44 @@
+"""Ctrl-C ends a command in time, whatever its clean-up waits for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+GRACE_S = 3.0
+
+
+@contextmanager
+def ends_in_time(status: int) -> Iterator[None]:
+    """While the block runs, the process ends with `status` at the latest 3 s after SIGINT, whatever it waits for.
+
+    Spark's JVM and the planner host end with this process. Outside the main thread there are no signals to see.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    told, tells = socket.socketpair()
+    tells.setblocking(False)
+    done = threading.Event()
+
+    def watch() -> None:
+        while byte := told.recv(1):
+            if byte[0] == signal.SIGINT:
+                time.sleep(GRACE_S)
+                if not done.is_set():
+                    os.write(2, b"rtfilter: interrupted\n")
+                    os._exit(status)
+
+    threading.Thread(target=watch, name="rtfilter-interrupt", daemon=True).start()
+    before = signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        done.set()
+        signal.set_wakeup_fd(before)
+        tells.close()

@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.bridge import jvm
@@ -77,6 +78,13 @@ class Checked:
     @property
     def packs_rejected(self) -> int:
         return sum(scan["packs_total"] - scan["packs_read"] for scan in self.scans if scan["narrowed"])
+
+
+def task_of(_: int) -> int:
+    """The task of a row, as a user's function: below spark_partition_id() scans are left alone."""
+    task = TaskContext.get()
+    assert task is not None
+    return task.partitionId()
 
 
 def collected(df: DataFrame) -> list[tuple[Any, ...]]:

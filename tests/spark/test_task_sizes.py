@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.bridge import jvm
-from tests.spark.cases import collected
+from tests.spark.cases import collected, task_of
 
 FILES, PACKS, PACK_ROWS = 12, 15, 1_000
 # Three packs of a file, two whole files, three packs of another one.
@@ -34,16 +33,9 @@ def many(spark: SparkSession, tmp_path: Path) -> Path:
         pq.write_table(pa.table({"k": keys, "v": values}), folder / f"{file:02}.parquet", row_group_size=PACK_ROWS)
     spark.read.parquet(str(folder)).createOrReplaceTempView("packs")
     make_wanted(spark, tmp_path, FIRST, LAST)
-    # spark_partition_id() would have the scan left alone; this one says that it goes by its argument.
     spark.udf.register("task_of", task_of, "int")
     spark.conf.set("rtfilter.enabled", True)
     return folder
-
-
-def task_of(_: int) -> int:
-    task = TaskContext.get()
-    assert task is not None
-    return task.partitionId()
 
 
 def make_wanted(spark: SparkSession, folder: Path, first: int, last: int) -> None:

@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.spark.cases import task_of
 from tests.spark.shuffled.jobs import packs_rejected, rows_dropped
 
 KEYS, WANTED = 100_000, 500
 ADVISORY = 200_000
-TASK = "spark_partition_id() as task"
+TASK = "task_of(k) as task"
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cut(spark: SparkSession, tables: Path) -> Iterator[SparkSession]:
     for path in sorted(tables.iterdir()):
         spark.read.parquet(str(path)).createOrReplaceTempView(path.stem)
+    spark.udf.register("task_of", task_of, "int")
     spark.conf.set("spark.sql.shuffle.partitions", "30")
     spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", ADVISORY)
     spark.conf.set("spark.sql.adaptive.coalescePartitions.minPartitionSize", "1000")

@@ -31,26 +31,30 @@ class TableWriter:
             path = folder / f"part-{number:03}.parquet"
             content = arrow_table(table, file)
             if file.writer == "duckdb":
-                self._by_duckdb(content, path)
+                write_by_duckdb(self.duck, content, path)
             elif file.writer == "spark":
-                self._by_spark(content, file, path)
+                write_by_spark(self.spark, content, file.pack_rows, path)
             else:
                 write_by_pyarrow(content, file, path)
 
-    def _by_duckdb(self, content: pa.Table, path: Path) -> None:
-        self.duck.register("content", content)
-        self.duck.execute(f"copy (select * from content) to '{path}' (format parquet)")
-        self.duck.unregister("content")
 
-    def _by_spark(self, content: pa.Table, file: DataFile, path: Path) -> None:
-        """Spark reads the rows from a file beside the table's folder, and its one part file is moved into it."""
-        beside = path.parents[1] / f"{path.parent.name}-{path.name}"
-        pq.write_table(content, beside)
-        written = beside.with_suffix(".written")
-        frame = self.spark.read.parquet(str(beside)).coalesce(1)
-        frame.write.option("parquet.block.row.count.limit", str(file.pack_rows)).parquet(str(written))
-        (part,) = written.glob("part-*.parquet")
-        shutil.move(part, path)
+def write_by_duckdb(duck: duckdb.DuckDBPyConnection, content: pa.Table, path: Path) -> None:
+    duck.register("content", content)
+    duck.execute(f"copy (select * from content) to '{path}' (format parquet)")
+    duck.unregister("content")
+
+
+def write_by_spark(spark: SparkSession, content: pa.Table, pack_rows: int, path: Path) -> None:
+    """Spark reads the rows from a file beside the table's folder, and its one part file is moved into it."""
+    beside = path.parents[1] / f"{path.parent.name}-{path.name}"
+    pq.write_table(content, beside)
+    written = beside.with_suffix(".written")
+    frame = spark.read.parquet(str(beside)).coalesce(1)
+    frame.write.option("parquet.block.row.count.limit", str(pack_rows)).parquet(str(written))
+    (part,) = written.glob("part-*.parquet")
+    shutil.move(part, path)
+    shutil.rmtree(written)
+    beside.unlink()
 
 
 def write_by_pyarrow(content: pa.Table, file: DataFile, path: Path) -> None:

@@ -56,6 +56,13 @@ class Case:
     events: tuple[Event, ...]
 
     @property
+    def runs_twice(self) -> bool:
+        """Whether the same rows may be computed twice at a time: then Spark itself names one failure or both, as it happens."""
+        return (
+            self.action in ("persisted twice", "view twice") or " union all " in self.query.sql or self.query.sql.startswith("with")
+        )
+
+    @property
     def ordered(self) -> bool:
         return self.query.ordered and self.action in ("collect", "cache", "pruned", "rdd", "planned before")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 import traceback
 from typing import BinaryIO
 
@@ -62,10 +63,11 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 def _answer(handlers: Requests, frame: Frame) -> list[bytes]:
     """The frame of an answer; what goes wrong with it, or with its JSON, is told in one too."""
-    number = frame.json.get("id")
+    number, began = frame.json.get("id"), time.perf_counter()
     try:
         message, body = handlers.answer(frame)
-        return frame_bytes({"id": number, "ok": True, **message}, body)
+        took_ms = (time.perf_counter() - began) * 1000
+        return frame_bytes({"id": number, "ok": True, "took_ms": took_ms, **message}, body)
     except OptionError as e:
         kind, error = "option", str(e)
     except QueryLogError as e:

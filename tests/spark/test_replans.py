@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from pyspark.sql import SparkSession
 
 from rtfilter.bridge import jvm
@@ -125,3 +126,13 @@ def test_a_plan_of_another_shape_gets_an_answer_of_its_own(spark: SparkSession, 
     assert fact["narrowed"] and {name.split(".")[0] for name in fact["placeholders"]} == {asked(spark)[-1]}
     report = last_report(spark)
     assert report is not None and [entry.strategy for entry in report.filters if entry.decision == "applied"] == ["broadcast"]
+
+
+@pytest.mark.parametrize("cost", ["auto", "always"])
+def test_a_plan_that_adaptive_execution_keeps_keeps_its_filters(spark: SparkSession, check: OnOffDuckDB, cost: str) -> None:
+    """A re-plan with more shuffles than the plan that runs is thrown away, and with it what was placed in it."""
+    spark.conf.set("rtfilter.cost", cost)
+    inner = "select a.grp, x.k from dim a join (select distinct k from fact where v between 1000 and 1400) x on a.id = x.k"
+    sql = f"select count(*), sum(v) from fact left semi join ({inner}) z on fact.k = z.k"
+    checked = check(sql, rejects=True, duck_sql=sql.replace("left semi", "semi"))
+    assert any(scan["table"] == "fact" and scan["narrowed"] for scan in checked.scans)

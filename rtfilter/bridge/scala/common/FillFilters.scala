@@ -18,12 +18,12 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     QueryLog.starts(layer)
     val scans = plan.collect { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => scan }
     if (scans.isEmpty && !plan.exists(_.isInstanceOf[Gate])) plan
-    else try {
+    else OwnTime.in(layer, "fill")(try {
       if (layer.enabled && scans.nonEmpty) fill(plan, scans) else FilledStage.asPlanned(plan)
     } catch {
       case e if FillFilters.isCancellation(e) => throw e
       case Survivable(e) => leaveAlone(plan, scans, e)
-    }
+    })
   }
 
   private def fill(plan: SparkPlan, scans: Seq[FileSourceScanExec]): SparkPlan = {
@@ -31,7 +31,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val placeholders = scans.flatMap(RuntimeFilter.in).map(f => f.id -> f).toMap
     val sources = sourcesOf(plan, placeholders.keySet)
     val jobFromRows = layer.number("rtfilter.keys.jobFromRows", 65536L)
-    val (missed, found) = sources.map(source => source -> source.collect(jobFromRows)).partitionMap {
+    val (missed, found) = sources.map(source => source -> OwnTime.in(layer, "collect keys")(source.collect(jobFromRows))).partitionMap {
       case (source, Left(why)) => Left(source.skipped(why))
       case (source, Right(sinks)) => Right(source.own.map(key =>
         FilledKey(placeholders(key.placeholder), key, sinks(source.all.indexWhere(_.nameless == key.nameless)), source.rows)))
@@ -39,7 +39,8 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val keys = found.flatten.map(k => k.placeholder.id -> k).toMap
     val collected = System.nanoTime()
     val concerned = scans.distinct.map(scan => new ScanFill(layer, scan, RuntimeFilter.in(scan).flatMap(f => keys.get(f.id)))).filter(_.expected > 0)
-    val answer = if (concerned.isEmpty) None else Some(askForVerdicts(concerned))
+    OwnTime.in(layer, "list files")(concerned.foreach(_.files.digest))
+    val answer = if (concerned.isEmpty) None else Some(OwnTime.in(layer, "ask for verdicts")(askForVerdicts(concerned)))
     val asked = System.nanoTime()
     val filters = answer.toSeq.flatMap(a => Json.items(a.json, "filters")).map(_.asInstanceOf[ObjectNode])
     val verdicts = answer.toSeq.flatMap(a => Json.items(a.json, "scans"))
@@ -49,7 +50,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
     val filled = verdicts.map(v => concerned(v.get("scan").asInt).outcome(answer.get, v.asInstanceOf[ObjectNode], filters, fillMs))
     val record = Json.obj("ms" -> (asked - started) / 1e6, "collect_ms" -> (collected - started) / 1e6,
       "round_trip_ms" -> (asked - collected) / 1e6, "filters" -> (filters ++ missed.flatten))
-    val result = FilledStage(plan, filled)
+    val result = OwnTime.in(layer, "narrow")(FilledStage(plan, filled))
     QueryLog.filled(layer, decisionIds(scans), record, result.collect { case scan: NarrowedScan => ScanMetrics(scan) },
       result.collect { case rows: RowFilterExec => RowMetrics(rows.filter, rows.metrics) })
     result

@@ -29,6 +29,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
       "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled, "reuse" -> conf.exchangeReuseEnabled,
       "cores" -> LayerSession.cores(session.sparkContext), "version" -> session.sparkContext.version, "master" -> session.sparkContext.master)) ++ fields: _*)
     val answer = host.ask(python, timeoutMs.getOrElse(number("rtfilter.planner.timeoutMs", 2000L)), message, body)
+    OwnTime.elsewhere(s"host: $op", (answer.json.path("took_ms").asDouble(0.0) * 1e6).toLong)
     if (!answer.json.path("ok").asBoolean(false)) throw new Refused(answer.json.path("error").asText("the planner gave no reason"))
     answer
   }

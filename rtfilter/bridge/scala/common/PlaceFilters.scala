@@ -12,6 +12,9 @@ import scala.util.Try
 /**
  * First hook, at preparation and at every re-plan: shows the plan to the planner and puts in the placeholders that it answers.
  *
+ * A plan in which every scan still waits gets its placeholders too. Adaptive execution may throw the next plan away, because that one has more
+ * shuffles, and go on with this one. Checked on 4.3: AdaptiveSparkPlanExec compares the costs of both after this hook.
+ *
  * `staticOnly`: there will be no moment at which keys could be filled in.
  */
 class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends Rule[SparkPlan] {
@@ -20,31 +23,33 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
   override def apply(plan: SparkPlan): SparkPlan = {
     if (!staticOnly) QueryLog.prepared(layer, plan)
     if (!layer.enabled) plan
-    else try {
+    else OwnTime.in(layer, "look")(try {
       NarrowAtOnce.markSeen(plan)
-      if ((PlaceFilters.concerns(plan) || StaticPredicates.concerns(layer, plan)) && PlaceFilters.isDue(plan) && !plan.exists(_.isInstanceOf[Gate])) {
+      if (!PlaceFilters.concerns(plan) && !StaticPredicates.concerns(layer, plan) || plan.exists(_.isInstanceOf[Gate])) plan
+      else {
         if (Verification.wanted(layer, plan)) Verification.run(session, plan)
-        QueryLog.answer(layer).flatMap(last => Try(last.onto(plan)).toOption.flatten).getOrElse(place(plan))
-      } else plan
+        OwnTime.in(layer, "compare")(QueryLog.answer(layer).flatMap(last => Try(last.onto(plan)).toOption.flatten)).getOrElse(place(plan))
+      }
     } catch {
       case mismatch: ResultMismatch => throw mismatch
       case Survivable(e) => leaveAlone(plan, e)
-    }
+    })
   }
 
   private def place(plan: SparkPlan): SparkPlan = {
     val started = System.nanoTime()
     val root = Snapshot.number(plan)
     val id = PlaceFilters.nextDecision()
-    val nodes = Snapshot.nodes(root)
-    StaticPredicates.addTo(layer, root, nodes)
-    val answer = layer.ask("plan", Seq("decision" -> id, "execution" -> layer.executionId, "static_only" -> staticOnly, "goes_on" -> layer.goesOn, "nodes" -> nodes)).json
+    val nodes = OwnTime.in(layer, "snapshot")(Snapshot.nodes(root))
+    OwnTime.in(layer, "conditions")(StaticPredicates.addTo(layer, root, nodes))
+    val answer = OwnTime.in(layer, "ask for a plan")(
+      layer.ask("plan", Seq("decision" -> id, "execution" -> layer.executionId, "static_only" -> staticOnly, "goes_on" -> layer.goesOn, "nodes" -> nodes)).json)
     for (field <- Seq("candidates", "placeholders", "unsettled") if !answer.path(field).isArray) throw new IllegalStateException(s"The planner's answer to a plan has no $field.")
     layer.warnOfIgnored()
     Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
     val placements = Json.items(answer, "placeholders").map(Placement(_))
     val statics = Json.items(answer, "statics").map(StaticPlacement(_))
-    val placed = if (placements.isEmpty && statics.isEmpty) plan else new PlacedPlan(root, placements, statics).plan
+    val placed = if (placements.isEmpty && statics.isEmpty) plan else OwnTime.in(layer, "place")(new PlacedPlan(root, placements, statics).plan)
     val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"),
       "placeholders" -> answer.get("placeholders"), "warnings" -> Json.items(answer, "warnings"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
@@ -74,7 +79,7 @@ object PlaceFilters {
 
   /**
    * Whether nothing has run yet, or a scan's stage starts with this plan. Where each one waits for another stage still, that stage's end brings a
-   * new plan, made without what would be placed in this one. Checked on 4.3: a stage starts once all stages below its exchange have ended.
+   * new plan, for which sizes are known better. Checked on 4.3: a stage starts once all stages below its exchange have ended.
    */
   def isDue(plan: SparkPlan): Boolean = {
     def waits(node: SparkPlan): Boolean =

@@ -24,6 +24,8 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
 
   /** By thread: adaptive execution makes all plans of a query in one, those of a subquery in another. Checked on 4.3. */
   val answers = mutable.Map.empty[Thread, LastAnswer]
+  /** What the layer held the query up for. */
+  val own = new OwnTime
   private var ended = false
   /** As it was at its end: a plan that runs again counts anew. */
   private var atEnd: Option[ObjectNode] = None
@@ -44,7 +46,7 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
 
   def toJson: ObjectNode = synchronized {
     atEnd.getOrElse(Json.obj("execution" -> execution, "session" -> session, "description" -> description, "idle" -> idle, "decisions" -> decisions.values, "fills" -> fills,
-      "scans" -> scans.map(_.toJson), "row_filters" -> rowFilters.map(_.toJson)))
+      "scans" -> scans.map(_.toJson), "row_filters" -> rowFilters.map(_.toJson), "own_ms" -> own.toMs))
   }
 }
 
@@ -89,6 +91,7 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   }
 
   def remember(layer: LayerSession, answer: LastAnswer): Unit = synchronized(record(layer).foreach(_.remember(answer)))
+  def spent(layer: LayerSession, steps: Seq[(String, Long)]): Unit = synchronized(layer.executionId.flatMap(id => records.get(Run(id, 0)))).foreach(r => steps.foreach((r.own.add _).tupled))
   def answer(layer: LayerSession): Option[LastAnswer] = synchronized(record(layer).flatMap(_.answers.get(Thread.currentThread)))
 
   def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {

@@ -61,7 +61,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 
 def attach(spark: SparkSession) -> SparkSession:
-    """Checks that a session has the jar and the extension, and starts the planner host ahead of the first query.
+    """Checks that a session has the jar and the extension. The planner host starts with the first query that has something for it.
 
     Raises:
         NotConfiguredError: the jar or the extension is missing; the text says which, and how to get it in.
@@ -75,7 +75,6 @@ def attach(spark: SparkSession) -> SparkSession:
     jvm.offer_interpreter(spark, own_interpreter())
     translate_failures()
     scope.enter(spark.sparkContext)
-    jvm.start_host(spark)
     return spark
 
 

@@ -59,10 +59,6 @@ def offer_interpreter(spark: SparkSession, python: str) -> None:
     inspector(spark).offerPython(spark._jsparkSession, python)
 
 
-def start_host(spark: SparkSession) -> None:
-    inspector(spark).startHost(spark._jsparkSession)
-
-
 def host_pid(spark: SparkSession) -> int:
     """Process id of the running planner host, −1 when none runs."""
     return int(inspector(spark).hostPid(spark._jsparkSession))

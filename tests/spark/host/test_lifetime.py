@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 import rtfilter
 from rtfilter.bridge import jvm
 spark = rtfilter.configure(SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")).getOrCreate()
+spark.conf.set("rtfilter.enabled", True)
+spark.sql("select 1 where 1 in (select id from range(3))").collect()
 while jvm.host_pid(spark) < 0:
     time.sleep(0.1)
 print("host", jvm.host_pid(spark), flush=True)

@@ -36,10 +36,10 @@ final case class RowMetrics(filter: String, metrics: Map[String, SQLMetric]) {
 object Inspect extends AdaptiveSparkPlanHelper {
   private val EventsMs = 1000L
 
-  def startHost(session: SparkSession): Unit = PlannerHost.of(session).startAhead(new LayerSession(session).python)
   /** `python`: for where the SparkConf names no interpreter. */
   def offerPython(session: SparkSession, python: String): Unit = PlannerHost.of(session).offeredPython = Some(python)
   def sessionId(session: SparkSession): String = SparkVersion.sessionId(session)
+  /** Of the planner host that runs, −1 when none does. */
   def hostPid(session: SparkSession): Long = PlannerHost.of(session).pid
   def cores(session: SparkSession): Int = LayerSession.cores(session.sparkContext)
 
@@ -47,7 +47,7 @@ object Inspect extends AdaptiveSparkPlanHelper {
   def storageBytes: Long = SparkEnv.get.memoryManager.storageMemoryUsed
 
   /** True when the session was made with the extension. */
-  def hasExtension(session: SparkSession): Boolean = session.sessionState.adaptiveRulesHolder.queryStagePrepRules.exists(_.isInstanceOf[PlaceFilters])
+  def hasExtension(session: SparkSession): Boolean = RtFilterExtension.isIn(session)
 
   /** The record of the latest execution in the session and those cloned from it, or null. Spark tells of some only when they have ended. */
   def lastRecord(session: SparkSession): String = {

@@ -32,8 +32,14 @@ final class PlannerHost(sc: SparkContext) extends Logging {
   def default(option: String): Option[String] = optionDefaults.get(option)
   def pid: Long = synchronized(process.filter(_.alive).map(_.pid).getOrElse(-1L))
 
-  /** Starts the host in the background, so that the first query does not wait for an interpreter. */
-  def startAhead(python: String): Unit = try running(python) catch { case NonFatal(e) => logWarning(s"rtfilter: ${e.getMessage}") }
+  @volatile private var wanted = false
+
+  /** Starts the host in the background, once, while Spark still optimises the query that will ask it. */
+  def startAhead(python: => String): Unit = if (!wanted) {
+    wanted = true
+    PlannerHost.greeters.execute(() => try running(python) catch { case NonFatal(e) => logWarning(s"rtfilter: ${e.getMessage}") })
+  }
+  def isWanted: Boolean = wanted
 
   def ask(python: String, timeoutMs: Long, message: ObjectNode, body: Seq[Array[Byte]] = Nil): Answer = {
     val began = System.nanoTime()

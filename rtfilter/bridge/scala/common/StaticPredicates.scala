@@ -53,8 +53,15 @@ object StaticPredicates extends PredicateHelper {
   private def conditions(scan: FileSourceScanExec): Seq[Expression] = scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter])
 
   /** Where indexes of the table may be: in its roots, without partition directories; a root may be a single file. */
-  private def places(scan: FileSourceScanExec): Seq[Path] =
-    scan.relation.location.rootPaths.take(MostRoots).flatMap(root => Seq(root, root.getParent)).filter(_ != null).map(withoutPartitions).distinct
+  private def places(scan: FileSourceScanExec): Seq[Path] = places(scan.relation.location.rootPaths)
+
+  /** Whether a table in these roots may have an index beside it. Of one on another filesystem nobody knows before it was looked up. */
+  def mayHaveStore(roots: Seq[Path]): Boolean = places(roots).exists(place => if (isLocal(place)) isStoreHere(place) else known(place)._1.getOrElse(true))
+
+  private def isStoreHere(place: Path): Boolean = new File(place.toUri.getPath, StoreFolder).isDirectory
+
+  private def places(roots: Seq[Path]): Seq[Path] =
+    roots.take(MostRoots).flatMap(root => Seq(root, root.getParent)).filter(_ != null).map(withoutPartitions).distinct
 
   private def isRoot(place: Path, scan: FileSourceScanExec): Boolean = scan.relation.location.rootPaths.exists(withoutPartitions(_) == place)
 
@@ -73,7 +80,7 @@ object StaticPredicates extends PredicateHelper {
     Footers.fetchAhead(layer, scan, conditions(scan).flatMap(_.references.map(_.name)).distinct)
 
   private def hasStore(layer: LayerSession, place: Path, scan: FileSourceScanExec): Boolean =
-    if (isLocal(place)) new File(place.toUri.getPath, StoreFolder).isDirectory
+    if (isLocal(place)) isStoreHere(place)
     else {
       // A query does not wait for another machine: it is looked up meanwhile, for the next one.
       val (found, at) = known(place)

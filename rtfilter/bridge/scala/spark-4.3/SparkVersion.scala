@@ -1,6 +1,6 @@
 package org.apache.spark.sql.execution.rtfilter
 
-import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.{classic, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution}
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetOptions}
@@ -20,6 +20,9 @@ object SparkVersion {
     (options ++ Seq(LayerOptions.OfFrame -> "true", LayerOptions.Family -> sessionId(own))).foreach { case (key, value) => own.conf.set(key, value) }
     classic.Dataset.ofRows(own, logical).queryExecution
   }
+
+  /** One object for a session and all that are cloned from it. */
+  def extensions(session: SparkSession): SparkSessionExtensions = session.asInstanceOf[classic.SparkSession].extensions
 
   def sessionId(session: SparkSession): String = session.asInstanceOf[classic.SparkSession].sessionUUID
 }

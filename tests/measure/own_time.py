@@ -3,7 +3,8 @@
 python tests/measure/own_time.py SUITE SF LAYOUT [queries or all] [runs] [warm-up runs]
 For example: python tests/measure/own_time.py tpcds 1 natural all 5 3
 
-Figures are milliseconds of a query's median run. Waiting for the build side of a shuffled join is no step: it is in the query's time.
+Figures are milliseconds of a query's median run. Waiting for the build side of a shuffled join is no step; the time of the query
+has it.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def own_ms(spark: SparkSession, sql: str) -> tuple[float, dict[str, float]]:
     began = time.perf_counter()
     spark.sql(sql).collect()
     took = (time.perf_counter() - began) * 1000
-    record = jvm.last_record(spark, [jvm.session_id(spark)])
-    return took, {} if record is None else dict(record["own_ms"])
+    record = jvm.last_record(spark)
+    return took, {} if record is None else dict(record.get("own_ms") or {})
 
 
 if __name__ == "__main__":

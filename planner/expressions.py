@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from planner.errors import SnapshotError
+from planner.raising import read_may_raise
 from planner.raw import Raw, read_field, read_ids, read_list
 from planner.types import is_whole_number, keeps_values
 
@@ -80,13 +81,19 @@ class Shifted:
 
 @dataclass(frozen=True, slots=True)
 class OtherExpression:
-    """Anything else: its text for people, the ids it reads."""
+    """Anything else: its text for people, the ids it reads.
+
+    `moved`: the columns moved by a number that it is made of, each of which may fail past the ends of its type.
+    `may_raise_beyond`: whether anything else in it can fail.
+    """
 
     text: str
     type: str
     refs: tuple[int, ...]
     deterministic: bool = True
     may_raise: bool = False
+    moved: tuple[Expression, ...] = ()
+    may_raise_beyond: bool = False
 
 
 Wrapper: TypeAlias = Alias | Cast | Normalize | CoalesceDefault
@@ -104,6 +111,13 @@ def innermost(expr: Expression) -> Attribute | Shifted | OtherExpression:
     while not isinstance(expr, Attribute | Shifted | OtherExpression):
         expr = expr.child
     return expr
+
+
+def source_type(expr: Expression) -> str:
+    """The type of what an expression makes by names, casts, wrappers and shifts alone."""
+    while not isinstance(expr, Attribute | OtherExpression):
+        expr = expr.child
+    return expr.type
 
 
 def text_of(expr: Expression) -> str:
@@ -142,12 +156,16 @@ def parse_expression(raw: object, where: str, depth: int = 0) -> Expression:
     if depth > DEEPEST_EXPRESSION:
         raise SnapshotError(f"{where} has an expression nested deeper than {DEEPEST_EXPRESSION}")
     kind = raw.get("kind")
-    deterministic, may_raise = raw.get("deterministic", True) is True, raw.get("may_raise", False) is not False
+    deterministic = raw.get("deterministic", True) is True
+    may_raise = read_may_raise(raw, where) if "steps" in raw else raw.get("may_raise", False) is not False
     type_ = read_field(raw, "type", str, where)
     if kind == "attr":
         return Attribute(read_field(raw, "id", int, where), read_field(raw, "name", str, where), type_, deterministic, may_raise)
     if kind == "other":
-        return OtherExpression(read_field(raw, "text", str, where), type_, read_ids(raw, "refs", where), deterministic, may_raise)
+        text, refs = read_field(raw, "text", str, where), read_ids(raw, "refs", where)
+        moved = read_moved(raw, where) if "moved" in raw else ()
+        any_raises = may_raise or (bool(moved) and any(each.may_raise for each in moved))
+        return OtherExpression(text, type_, refs, deterministic, any_raises, moved, may_raise)
     if kind != "alias" and kind != "shift" and kind not in _WRAPPERS:
         raise SnapshotError(f"{where} has an expression of the unknown kind {kind!r}")
     child = parse_expression(raw.get("child"), where, depth + 1)
@@ -168,6 +186,11 @@ def _shifted(raw: Raw, type_: str, child: Expression, deterministic: bool, may_r
     if sign not in (1, -1) or not is_whole_number(type_) or child.type != type_:
         raise SnapshotError(f"{where} has a shift of {child.type} to {type_} with the sign {sign}; it keeps its whole-number type")
     return Shifted(type_, child, sign, by, deterministic, may_raise)
+
+
+def read_moved(raw: Raw, where: str) -> tuple[Expression, ...]:
+    """The columns moved by numbers that something is made of, none where the field is absent."""
+    return parse_expressions(raw, "moved", where) if "moved" in raw else ()
 
 
 def parse_expressions(raw: Raw, name: str, where: str) -> tuple[Expression, ...]:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from planner import columns
 from planner.columns import KeyColumn, column_text
 from planner.equalities import are_equal, equal_columns
-from planner.expressions import Attribute, Expression, innermost, raises_past_its_type_only
+from planner.expressions import Attribute, Expression, OtherExpression, innermost, raises_past_its_type_only, source_type
 from planner.legality import join_type_name, passes_key_down, reaches_across
 from planner.nodes import (
     BROADCAST_EXCHANGE,
@@ -208,7 +208,7 @@ def _past_node(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) ->
     if not _is_steady(trace.plan, node):
         # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
         way = way.stopped(Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic."))
-    if trace.plan.may_raise(node.id) and not _only_shifts(trace.plan, node, wanted):
+    if trace.plan.may_raise(node.id) and not _only_where_kept(trace.plan, node, wanted):
         way = way.stopped(Refusal(MAY_RAISE, f"{node.op} in between can fail on some row; a row that is dropped would not."))
     if isinstance(node, Exchange):
         if node.kind == REUSED_EXCHANGE:
@@ -225,12 +225,28 @@ def _past_node(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) ->
     return way.past(JOIN) if isinstance(node, Join) else way
 
 
-def _only_shifts(plan: Plan, node: _InnerNode, wanted: KeyColumn) -> bool:
-    """Whether a node can fail in nothing but the shift that makes the key: rows on which that fails are kept."""
-    if not isinstance(node, Project) or node.may_raise:
+def _only_where_kept(plan: Plan, node: _InnerNode, wanted: KeyColumn) -> bool:
+    """Whether a node can fail only on rows that every filter of the key keeps: those that a shift on the way to it fails on."""
+    if node.may_raise or not isinstance(node, Project | Filter | Sort | Exchange):
         return False
-    made = plan.named(node).get(wanted.id)
-    return all(not expr.may_raise or (expr is made and raises_past_its_type_only(expr)) for expr in node.exprs)
+    column = columns.column_below(plan, node, wanted) if isinstance(node, Project) else wanted
+    if isinstance(column, Refusal):
+        return False
+    return all(_raises_where_kept(expr, column) for expr in (*node.moved, *node.expressions()))
+
+
+def _raises_where_kept(expr: Expression, column: KeyColumn) -> bool:
+    """Whether an expression can fail only for values of `column` that are kept whatever the filter's keys are."""
+    if not expr.may_raise:
+        return True
+    inner = innermost(expr)
+    if isinstance(inner, OtherExpression):
+        return not inner.may_raise_beyond and expr is inner and all(_raises_where_kept(moved, column) for moved in inner.moved)
+    source = columns.source_column(expr)
+    if not raises_past_its_type_only(expr) or isinstance(source, Refusal) or source.id != column.id:
+        return False
+    fails_outside, kept_outside = source.shift.on(source_type(expr)), column.shift.on(source_type(expr))
+    return fails_outside.low <= kept_outside.low and kept_outside.high <= fails_outside.high
 
 
 def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[_Step]:

@@ -40,9 +40,10 @@ class Node:
     """What every plan node has: its number, Spark's name for it, its children's numbers, the ids it produces.
 
     `deterministic` and `may_raise` speak of the operator's own work beyond the expressions that it shows (aggregate functions,
-    generators, sort orders). `literals` is equal for nodes that ask the same of their rows, literals included; empty where nothing
-    is asked, None where it can't be told. `by_place`: an expression that may give a row another value at another place, `by_order`:
-    a function that goes by the order of its rows, each as text, None where there is none. `asks_for_file`: for the file being read.
+    generators, sort orders), `moved` has the columns moved by a number in it, as of an expression. `literals` is equal for nodes
+    that ask the same of their rows, literals included; empty where nothing is asked, None where it can't be told. `by_place`: an
+    expression that may give a row another value at another place, `by_order`: a function that goes by the order of its rows, each
+    as text, None where there is none. `asks_for_file`: for the file being read.
     """
 
     id: int
@@ -51,6 +52,7 @@ class Node:
     output: tuple[int, ...]
     deterministic: bool
     may_raise: bool
+    moved: tuple[Expression, ...]
     literals: str | None
     by_place: str | None
     by_order: str | None
@@ -329,7 +331,7 @@ class Plan:
         known = self._raising.get(node)
         if known is None:
             at = self.nodes[node]
-            known = self._raising[node] = at.may_raise or any(expr.may_raise for expr in at.expressions())
+            known = self._raising[node] = at.may_raise or any(expr.may_raise for expr in (*at.moved, *at.expressions()))
         return known
 
     def subtree(self, node: int) -> Iterator[PlanNode]:

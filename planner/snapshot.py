@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.errors import SnapshotError
-from planner.expressions import Expression, parse_expression, parse_expressions
+from planner.expressions import Expression, parse_expression, parse_expressions, read_moved
 from planner.hints import TableHint
 from planner.nodes import (
     BROADCAST,
@@ -37,6 +37,7 @@ from planner.nodes import (
     Union,
     Window,
 )
+from planner.raising import in_any_order, read_may_raise, read_steps
 from planner.raw import Raw, check_present, read_count, read_field, read_ids, read_list, read_words
 
 
@@ -50,13 +51,18 @@ class _Common:
     output: tuple[int, ...]
     deterministic: bool
     may_raise: bool
+    moved: tuple[Expression, ...]
     literals: str | None
     by_place: str | None
     by_order: str | None
     asks_for_file: bool
 
-    def fields(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...], bool, bool, str | None, str | None, str | None, bool]:
-        own = self.id, self.op, self.children, self.output, self.deterministic, self.may_raise, self.literals
+    def fields(
+        self,
+    ) -> tuple[
+        int, str, tuple[int, ...], tuple[int, ...], bool, bool, tuple[Expression, ...], str | None, str | None, str | None, bool
+    ]:
+        own = self.id, self.op, self.children, self.output, self.deterministic, self.may_raise, self.moved, self.literals
         return *own, self.by_place, self.by_order, self.asks_for_file
 
 
@@ -115,8 +121,9 @@ def _node(raw: object, expected: int) -> PlanNode:
         read_field(raw, "op", str, where),
         read_ids(raw, "children", where),
         read_ids(raw, "output", where),
-        raw.get("deterministic", True) is True,
-        raw.get("may_raise", False) is not False,
+        raw.get("deterministic", True) is True and ("functions" not in raw or _in_any_order(raw, where)),
+        read_may_raise(raw, where) if "steps" in raw else raw.get("may_raise", False) is not False,
+        read_moved(raw, where) if "moved" in raw else (),
         _literals(raw, where),
         read_field(raw, "by_place", str, where) if "by_place" in raw else None,
         read_field(raw, "by_order", str, where) if "by_order" in raw else None,
@@ -129,6 +136,10 @@ def _node(raw: object, expected: int) -> PlanNode:
     if wanted is not None and len(common.children) != wanted:
         raise SnapshotError(f"{where} of kind {kind} has {len(common.children)} children instead of {wanted}")
     return read(raw, kind, common, where)
+
+
+def _in_any_order(raw: Raw, where: str) -> bool:
+    return all(in_any_order(each) for each in read_steps(raw, "functions", where))
 
 
 def _literals(raw: Raw, where: str) -> str | None:
@@ -175,11 +186,13 @@ def _static(raw: Raw, where: str) -> tuple[StaticCondition, ...]:
     if "static" not in raw:
         return ()
     return tuple(
-        StaticCondition(
-            read_field(each, "text", str, where), read_field(each, "test", dict, where), each.get("may_raise", False) is not False
-        )
+        StaticCondition(read_field(each, "text", str, where), read_field(each, "test", dict, where), _may_raise(each, where))
         for each in read_list(raw, "static", where)
     )
+
+
+def _may_raise(raw: Raw, where: str) -> bool:
+    return read_may_raise(raw, where) or any(each.may_raise for each in read_moved(raw, where))
 
 
 def parse_hints(raw: Raw, where: str) -> tuple[TableHint, ...]:

@@ -18,7 +18,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 @functools.lru_cache(maxsize=256)
-def _decimal(type_: str) -> tuple[int, int] | None:
+def decimal_of(type_: str) -> tuple[int, int] | None:
     """Precision and scale of a decimal type, None for another type."""
     found = _DECIMAL.fullmatch(type_)
     return None if found is None else (int(found[1]), int(found[2]))
@@ -41,7 +41,7 @@ def whole_number_bounds(type_: str) -> tuple[int, int]:
 
 def is_key_type(type_: str) -> bool:
     """Whether values of a type have a place in one of the key domains of docs/protocol.md."""
-    return type_ in PLAIN_KEY_TYPES or _decimal(type_) is not None
+    return type_ in PLAIN_KEY_TYPES or decimal_of(type_) is not None
 
 
 def keeps_values(source: str, target: str) -> bool:
@@ -56,10 +56,10 @@ def keeps_values(source: str, target: str) -> bool:
         return INTEGRAL_WIDTH[source] <= INTEGRAL_WIDTH[target]
     if source == "float":
         return target == "double"
-    to_decimal = _decimal(target)
+    to_decimal = decimal_of(target)
     if to_decimal is None:
         return False
-    from_decimal = (INTEGRAL_DIGITS[source], 0) if source in INTEGRAL_DIGITS else _decimal(source)
+    from_decimal = (INTEGRAL_DIGITS[source], 0) if source in INTEGRAL_DIGITS else decimal_of(source)
     if from_decimal is None:
         return False
     (precision, scale), (wider_precision, wider_scale) = from_decimal, to_decimal

@@ -56,9 +56,16 @@ def test_a_key_that_a_projection_computed(check: OnOffDuckDB) -> None:
     check(PROJECTED.format("try_add(k, 7)"), rejects=True, duck_sql=PROJECTED.format("k + 7"))
 
 
-def test_a_condition_that_may_raise_below_the_key_is_not_robbed_of_its_rows(check: OnOffDuckDB) -> None:
-    """Spark infers `isnotnull(k + 7)` and puts it above the scan."""
-    check(PROJECTED.format("k + 7"), rejects=False)
+def test_a_key_that_a_projection_computed_and_spark_asks_to_be_there(check: OnOffDuckDB) -> None:
+    """Spark infers `isnotnull(k + 7)` and puts it above the scan: it fails on no row but those that the filter keeps."""
+    check(PROJECTED.format("k + 7"), rejects=True)
+
+
+def test_a_condition_that_fails_on_other_rows_than_the_key_is_not_robbed_of_them(check: OnOffDuckDB) -> None:
+    derived = "(select {} as moved, v from fact where {} is not null) f"
+    moved = f"select count(*), sum(v) from {derived} join dim on moved = id where id < 1240"
+    check(moved.format("k + 7", "ks + 7"), rejects=False)
+    check(moved.format("k", "k + 7"), rejects=False)
 
 
 def test_rows_are_dropped_before_the_shuffle(spark: SparkSession) -> None:
@@ -93,6 +100,25 @@ def extremes(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
 @pytest.mark.parametrize("column", ["i", "l"])
 def test_a_row_that_overflows_still_fails_the_query(extremes: SparkSession, hint: str, column: str) -> None:
     sql = f"select /*+ {hint} */ v from t join one on {column} + 1 = n"
+    for enabled in (False, True):
+        extremes.conf.set("rtfilter.enabled", enabled)
+        with pytest.raises(Exception, match="OVERFLOW"):
+            extremes.sql(sql).collect()
+
+
+@pytest.mark.parametrize("hint", ["broadcast(one)", "merge(one)"])
+@pytest.mark.parametrize(
+    "probe",
+    [
+        "(select i + 1 as m, v from t)",
+        "(select i as m, v from t where i + 1 is not null)",
+        "(select i as m, v from t where i + 1 > 0)",
+        "(select i - 1 as m, v from t where i + 1 > 0)",
+        "(select i as m, v from t distribute by i + 1)",
+    ],
+)
+def test_a_row_that_overflows_below_the_join_still_fails_the_query(extremes: SparkSession, hint: str, probe: str) -> None:
+    sql = f"select /*+ {hint} */ v from {probe} t join one on m = n"
     for enabled in (False, True):
         extremes.conf.set("rtfilter.enabled", enabled)
         with pytest.raises(Exception, match="OVERFLOW"):

@@ -41,10 +41,10 @@ object RowPlace {
     case other => s"${other.prettyName}()"
   }
 
-  private def inAnyOrder(e: AggregateExpression): Boolean = SnapshotExpression.inAnyOrder(e) || (e.aggregateFunction match {
-    case _: Sum | _: Average | _: CentralMomentAgg | _: Covariance | _: PearsonCorrelation | _: BitAggregate | _: Percentile => true
+  private def inAnyOrder(e: AggregateExpression): Boolean = e.aggregateFunction match {
+    case _: Count | _: Min | _: Max | _: HyperLogLogPlusPlus | _: Sum | _: Average | _: CentralMomentAgg | _: Covariance | _: PearsonCorrelation | _: BitAggregate | _: Percentile => true
     case _ => false
-  })
+  }
 
   private def hasEqualPeers(function: Expression): Boolean = function.isInstanceOf[RankLike] || function.isInstanceOf[CumeDist]
 

@@ -73,29 +73,30 @@ object Snapshot {
       case project: ProjectExec => add("kind" -> "project", "exprs" -> project.projectList.map(SnapshotExpression(_)))
       case filter: FilterExec => add("kind" -> "filter", "condition" -> SnapshotExpression.condition(filter.condition),
         "conjuncts" -> SnapshotExpression.conjuncts(filter.condition))
-      case sort: SortExec => add(Seq("kind" -> "sort") ++ raising(sort.sortOrder.map(_.child)): _*)
+      case sort: SortExec => add(Seq("kind" -> "sort") ++ SnapshotExpression.work(sort.sortOrder.map(_.child)): _*)
       case join: BroadcastHashJoinExec => add(joinFields("broadcast_hash_join", join, Some(join.buildSide), join.isNullAwareAntiJoin): _*)
       case join: ShuffledHashJoinExec => add(joinFields("shuffled_hash_join", join, Some(join.buildSide), nullAware = false): _*)
       case join: SortMergeJoinExec => add(joinFields("sort_merge_join", join, None, nullAware = false): _*)
       case join: BroadcastNestedLoopJoinExec => add(joinFields("nested_loop_join", join, Some(join.buildSide), nullAware = false): _*)
       case join: CartesianProductExec => add(joinFields("nested_loop_join", join, None, nullAware = false): _*)
       case aggregate: BaseAggregateExec => add("kind" -> "aggregate", "grouping" -> aggregate.groupingExpressions.map(SnapshotExpression(_)),
-        "results" -> SnapshotExpression.results(aggregate), "deterministic" -> aggregate.aggregateExpressions.forall(SnapshotExpression.inAnyOrder),
-        "may_raise" -> aggregate.aggregateExpressions.exists(SnapshotExpression.mayRaise))
-      case window: WindowExecBase => add("kind" -> "window", "partition" -> window.partitionSpec.map(SnapshotExpression(_)),
-        "may_raise" -> window.windowExpression.exists(SnapshotExpression.mayRaise))
+        "results" -> SnapshotExpression.results(aggregate), "functions" -> aggregate.aggregateExpressions.map(e => SnapshotExpression.step(e.aggregateFunction)))
+        add(SnapshotExpression.work(aggregate.aggregateExpressions): _*)
+      case window: WindowExecBase => add(Seq("kind" -> "window", "partition" -> window.partitionSpec.map(SnapshotExpression(_))) ++
+        SnapshotExpression.work(window.windowExpression): _*)
       case limit: WindowGroupLimitExec => add("kind" -> "window", "partition" -> limit.partitionSpec.map(SnapshotExpression(_)))
       case _: UnionExec => add("kind" -> "union")
       // Spark's own generators look at each row for itself; those of Hive and of users may keep something, or emit rows at the end.
       case GenerateExec(generator @ (_: ExplodeBase | _: Inline | _: Stack | _: JsonTuple | _: ReplicateRows), _, _, _, _) =>
-        add("kind" -> "generate", "may_raise" -> generator.children.exists(SnapshotExpression.mayRaise))
+        add(Seq("kind" -> "generate") ++ SnapshotExpression.work(generator.children): _*)
       case expand: ExpandExec => add("kind" -> "expand", "columns" -> expand.output.zipWithIndex.map { case (column, i) =>
         val sources = expand.projections.map(_(i))
         Json.obj("id" -> column.exprId.id, "source" -> Option.when(sources.forall(_.semanticEquals(sources.head)))(SnapshotExpression(sources.head)))
-      }, "may_raise" -> expand.projections.exists(_.exists(SnapshotExpression.mayRaise)))
+      })
+        add(SnapshotExpression.work(expand.projections.flatten): _*)
       case _: ReusedExchangeExec => add("kind" -> "reused_exchange", "same" -> same)
       case _: BroadcastExchangeLike => add("kind" -> "broadcast_exchange", "same" -> same)
-      case shuffle: ShuffleExchangeLike => add(Seq("kind" -> "exchange", "same" -> same) ++ raising(partitionedBy(shuffle)): _*)
+      case shuffle: ShuffleExchangeLike => add(Seq("kind" -> "exchange", "same" -> same) ++ SnapshotExpression.work(partitionedBy(shuffle)): _*)
       case _: Exchange => add("kind" -> "exchange", "same" -> same)
       case stage: QueryStageExec =>
         val statistics = if (stage.isMaterialized) Some(stage.getRuntimeStatistics) else None
@@ -111,9 +112,6 @@ object Snapshot {
     if (Literals.isThinned(plan)) json.put("thinned", true)
     json
   }
-
-  private def raising(evaluated: Seq[Expression]): Seq[(String, Any)] =
-    if (evaluated.exists(SnapshotExpression.mayRaiseUnmoved)) Seq("may_raise" -> true) else Nil
 
   private def partitionedBy(shuffle: SparkPlan): Seq[Expression] = shuffle.outputPartitioning match {
     case hash: HashPartitioning => hash.expressions

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import rtfilter
@@ -125,3 +126,30 @@ def test_an_overflow_in_a_group_that_the_join_drops_is_still_an_error(spark: Spa
     on, _, frame = jobs_of(spark, summed("r"), on=True)
     assert on == off
     assert packs_rejected(frame) > 0
+
+
+FAILING = "(select id, grp from dim where 100 / (grp - 3) > -1000)"
+FAILING_TOO = "(select id as other from dim where 10 / (grp - 7) > -20)"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select count(*), sum(v) from fact join {FAILING} d on k = id",
+        f"select count(*), sum(v) from {FAILING} d join fact on k = id",
+        f"select count(*), sum(v) from fact join {FAILING} d on k = id join {FAILING_TOO} e on k = other",
+    ],
+    ids=["probe first", "build first", "two gates"],
+)
+def test_a_build_side_that_fails_fails_the_query_as_without_a_gate(spark: SparkSession, sql: str) -> None:
+    """Adaptive execution hears of each stage that fails: of this one it would for the join, and once more for the gate."""
+    spark.conf.set("spark.sql.ansi.enabled", True)
+    spark.conf.set("rtfilter.enabled", True)
+    assert "PLANNED" in {entry["reason"] for entry in rtfilter.why_not(spark.sql(sql)).to_dict()["keys"]}
+    conditions = set()
+    for _ in range(8):
+        with pytest.raises(PySparkException) as failure:
+            spark.sql(sql).collect()
+        conditions.add(failure.value.getCondition())
+    spark.conf.set("rtfilter.enabled", False)
+    assert conditions == {"DIVIDE_BY_ZERO"}

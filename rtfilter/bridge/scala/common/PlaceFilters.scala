@@ -24,6 +24,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
     if (!staticOnly) QueryLog.prepared(layer, plan)
     if (!layer.enabled) plan
     else OwnTime.in(layer, "look")(try {
+      GateChildren.noteStages(plan)
       NarrowAtOnce.markSeen(plan)
       if (!PlaceFilters.concerns(plan) && !StaticPredicates.concerns(layer, plan) || plan.exists(_.isInstanceOf[Gate])) plan
       else {

@@ -50,6 +50,12 @@ object SnapshotExpression {
     Option.when(steps.nonEmpty)("steps" -> steps).toSeq ++ Option.when(moved.nonEmpty)("moved" -> moved.distinct.map(SnapshotExpression(_)))
   }
 
+  /** Windows and their frames have no type, and fail when they are asked for it. Checked on 4.3. */
+  private def typeOf(e: Expression): DataType = e match {
+    case _: WindowSpecDefinition | _: WindowFrame => NullType
+    case other => other.dataType
+  }
+
   private def isSilent(e: Expression): Boolean = e.isInstanceOf[Attribute] || e.isInstanceOf[Literal] || e.isInstanceOf[Alias]
 
   private def isMoved(e: Expression): Boolean = {
@@ -71,16 +77,16 @@ object SnapshotExpression {
       case ("nullOnOverflow", isNull: Boolean) => if (isNull) "LEGACY" else "ANSI"
     }
     def short(of: DataType) = of match { case _: ArrayType | _: MapType | _: StructType => of.typeName; case other => other.catalogString }
-    Seq(name, mode.getOrElse(""), short(e.dataType), e.children.map {
+    Seq(name, mode.getOrElse(""), short(typeOf(e)), e.children.map {
       case Literal(value, dataType) => s"${short(dataType)}=${String.valueOf(value).take(100)}"
       case UnscaledValue(decimal) => s"unscaled ${short(decimal.dataType)}"
-      case other => short(other.dataType)
+      case other => short(typeOf(other))
     })
   }
 
   /** `sign · child + by` in whole numbers or days, whatever becomes of an overflow. Checked on 4.3: one class for all ANSI modes. */
   private object Shifted {
-    def unapply(e: Expression): Option[(Expression, Int, Long)] = (e.dataType, e) match {
+    def unapply(e: Expression): Option[(Expression, Int, Long)] = (typeOf(e), e) match {
       case (_: IntegralType, Add(child, Whole(c), _)) => Some((child, 1, c))
       case (_: IntegralType, Add(Whole(c), child, _)) => Some((child, 1, c))
       case (_: IntegralType, Subtract(child, Whole(c), _)) if c != Long.MinValue => Some((child, 1, -c))

@@ -11,7 +11,7 @@ import numpy as np
 from rtfilter.store.arrays import Bools, Int64s, Levels
 from rtfilter.store.byte_words import MOST_BYTES, words_needed, words_of_strings
 from rtfilter.store.cut_strings import raised
-from rtfilter.store.file_origin import FileOrigin
+from rtfilter.store.file_origin import BelievedDecimals, FileOrigin
 from rtfilter.store.key_values import LONG_DECIMAL_LIMIT, long_decimals, sortable_doubles
 from rtfilter.store.stored_types import CALENDAR_KINDS, Kind, StoredType, stored_type
 
@@ -21,6 +21,7 @@ FIRST_UNAMBIGUOUS_DAY = -141_427
 FIRST_UNAMBIGUOUS_MICROS = -2_208_988_800_000_000
 
 _LONGEST_MICROS = 2**63 - 1
+_DECIMALS = {"FIXED_LEN_BYTE_ARRAY": BelievedDecimals.FIXED_BYTES, "BYTE_ARRAY": BelievedDecimals.ANY_BYTES}
 _STRINGS = frozenset({Kind.STRING, Kind.FIXED_BYTES})
 
 
@@ -64,7 +65,7 @@ def column_bounds(column: Any, packs: Sequence[Any], leaf: int, origin: FileOrig
         return None
     found = _read_statistics(packs, leaf, stored, column.max_definition_level == 0, origin.whole_strings)
     lows, highs, has_bounds = _values_of(stored, found)
-    has_bounds &= _is_trusted(stored, origin.type_defined[leaf], origin)
+    has_bounds &= _is_trusted(stored, column.physical_type, origin.type_defined[leaf], origin)
     return ColumnBounds(stored, lows, highs, has_bounds, found.all_null, found.no_null)
 
 
@@ -96,12 +97,12 @@ def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, requir
     return _Statistics(lows, highs, all_null, no_null)
 
 
-def _is_trusted(stored: StoredType, type_defined: bool, origin: FileOrigin) -> bool:
+def _is_trusted(stored: StoredType, physical: str, type_defined: bool, origin: FileOrigin) -> bool:
     """Whether the bounds are in the order of the values, by how the file was written."""
     if stored.kind in CALENDAR_KINDS and stored.kind is not Kind.DATE:
         return not origin.legacy_calendar
-    if stored.kind is Kind.DECIMAL and stored.as_bytes:
-        return type_defined and origin.knows_decimal_order
+    if stored.kind is Kind.DECIMAL:
+        return origin.decimals >= _DECIMALS.get(physical, BelievedDecimals.NUMBERS) and (type_defined or not stored.as_bytes)
     # Old bounds of bytes are in the order of signed bytes.
     return type_defined or not stored.as_bytes
 

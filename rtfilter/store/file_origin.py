@@ -5,14 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from rtfilter.store.cut_strings import has_whole_strings
 
-# Writers whose bounds of decimals stored as bytes are in value order, from this version on. Others compared them as text: Arrow's
-# C++ before 4.0 (apache/arrow#42906), ClickHouse (#83754), Polars (pola-rs/polars#29347), and the result may well look right.
-DECIMAL_WRITERS = {"parquet-mr": (1, 10), "parquet-cpp-arrow": (4, 0), "DuckDB": (1, 0)}
-_WRITER = re.compile(r"(?P<name>parquet-mr|parquet-cpp-arrow|DuckDB) version v?(?P<major>\d+)\.(?P<minor>\d+)")
+
+class BelievedDecimals(IntEnum):
+    """Which decimals of a file have bounds in the order of their values, by how they are stored; each holds what is before it."""
+
+    NONE = 0
+    NUMBERS = 1
+    FIXED_BYTES = 2
+    ANY_BYTES = 3
+
+
+# What to believe of a writer from which version on; of any other, numbers only. Older ones compared the bytes as text, and that may
+# well look right: with negative numbers in one page and both signs in the next, the greatest of all is taken to be negative.
+# Arrow's C++ did before 4.0 (apache/arrow#42906), ClickHouse until August 2025 (ClickHouse#83754), Polars before 2.0 where a chunk
+# has several pages (pola-rs/polars#29347), parquet-rs before 13 (apache/arrow-rs#1532) and to this day where values vary in length
+# (apache/arrow-rs#11073). DataFusion writes with parquet-rs and has named itself only since it did so with a right one, in
+# Python without a version.
+_BELIEVED = (
+    ("parquet-mr", (1, 10), BelievedDecimals.ANY_BYTES),
+    ("parquet-cpp-arrow", (4, 0), BelievedDecimals.ANY_BYTES),
+    ("DuckDB", (1, 0), BelievedDecimals.ANY_BYTES),
+    ("parquet-rs", (13, 0), BelievedDecimals.FIXED_BYTES),
+    ("datafusion", (34, 0), BelievedDecimals.FIXED_BYTES),
+    ("Polars (python)", (2, 0), BelievedDecimals.FIXED_BYTES),
+    ("ClickHouse", (25, 9), BelievedDecimals.FIXED_BYTES),
+    ("rugo", (0, 5), BelievedDecimals.FIXED_BYTES),
+)
+# These say no version. hyparquet-writer stored bounds of decimals that were other numbers altogether before August 2026
+# (hyparam/hyparquet-writer#38), in columns of whole numbers too.
+_BELIEVED_WITHOUT_VERSION = {"datafusion-python": BelievedDecimals.FIXED_BYTES, "hyparquet": BelievedDecimals.NONE}
+_VERSION = re.compile(r" version v?(?P<major>\d+)\.(?P<minor>\d+)")
 
 # Spark's own metadata: its version, and a mark on files whose days and times are counted in the old calendar.
 _SPARK_VERSION = b"org.apache.spark.version"
@@ -34,7 +61,7 @@ class FileOrigin:
     """
 
     type_defined: tuple[bool, ...]
-    knows_decimal_order: bool
+    decimals: BelievedDecimals
     legacy_calendar: bool
     whole_strings: bool = False
 
@@ -43,7 +70,7 @@ def file_origin(metadata: Any, footer: bytes) -> FileOrigin:
     """The origin of a file, from pyarrow's FileMetaData and the footer's own bytes."""
     return FileOrigin(
         type_defined=type_defined_orders(footer, metadata.num_columns),
-        knows_decimal_order=knows_decimal_order(metadata.created_by or ""),
+        decimals=believed_decimals(metadata.created_by or ""),
         legacy_calendar=has_legacy_calendar(metadata.metadata or {}),
         whole_strings=has_whole_strings(metadata.created_by),
     )
@@ -76,10 +103,15 @@ def _list_head(elements: int) -> bytes:
     return bytes([0xFC, *rest, elements])
 
 
-def knows_decimal_order(created_by: str) -> bool:
-    """Whether this writer's bounds of decimals stored as bytes can be believed."""
-    found = _WRITER.match(created_by)
-    return found is not None and (int(found["major"]), int(found["minor"])) >= DECIMAL_WRITERS[found["name"]]
+def believed_decimals(created_by: str) -> BelievedDecimals:
+    """Which of this writer's bounds of decimals can be believed."""
+    if created_by in _BELIEVED_WITHOUT_VERSION:
+        return _BELIEVED_WITHOUT_VERSION[created_by]
+    for name, since, believed in _BELIEVED:
+        version = _VERSION.match(created_by, len(name)) if created_by.startswith(name) else None
+        if version is not None and (int(version["major"]), int(version["minor"])) >= since:
+            return believed
+    return BelievedDecimals.NUMBERS
 
 
 def has_legacy_calendar(metadata: Mapping[bytes, bytes]) -> bool:

@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from rtfilter.store.file_origin import has_legacy_calendar, knows_decimal_order, type_defined_orders
+from rtfilter.store.file_origin import BelievedDecimals, believed_decimals, has_legacy_calendar, type_defined_orders
 from tests.store.handmade import footer_tail
 from tests.store.tables_at_hand import write
 
@@ -58,25 +58,37 @@ class TestColumnOrders:
 
 
 @pytest.mark.parametrize(
-    ("created_by", "known"),
+    ("created_by", "believed"),
     [
-        ("parquet-mr version 1.13.1 (build 0123)", True),
-        ("parquet-mr version 1.10.0", True),
-        ("parquet-mr version 1.9.0", False),
-        ("parquet-mr", False),
-        ("parquet-cpp-arrow version 26.0.1", True),
-        ("parquet-cpp-arrow version 3.0.0", False),
-        ("parquet-cpp version 1.5.1-SNAPSHOT", False),
-        ("DuckDB version v1.5.5 (build d8cdaa33fd)", True),
-        ("DuckDB", False),
-        ("Polars", False),
-        ("ClickHouse v25.3.1", False),
-        ("like parquet-mr version 1.13.1", False),
-        ("", False),
+        ("parquet-mr version 1.13.1 (build 0123)", BelievedDecimals.ANY_BYTES),
+        ("parquet-mr version 1.10.0", BelievedDecimals.ANY_BYTES),
+        ("parquet-mr version 1.9.0", BelievedDecimals.NUMBERS),
+        ("parquet-mr", BelievedDecimals.NUMBERS),
+        ("parquet-cpp-arrow version 26.0.1", BelievedDecimals.ANY_BYTES),
+        ("parquet-cpp-arrow version 3.0.0", BelievedDecimals.NUMBERS),
+        ("parquet-cpp version 1.5.1-SNAPSHOT", BelievedDecimals.NUMBERS),
+        ("DuckDB version v1.5.5 (build d8cdaa33fd)", BelievedDecimals.ANY_BYTES),
+        ("DuckDB", BelievedDecimals.NUMBERS),
+        ("parquet-rs version 59.3.0", BelievedDecimals.FIXED_BYTES),
+        ("parquet-rs version 12.0.0", BelievedDecimals.NUMBERS),
+        ("datafusion version 55.0.0", BelievedDecimals.FIXED_BYTES),
+        ("datafusion-python", BelievedDecimals.FIXED_BYTES),
+        ("datafusion-pythons", BelievedDecimals.NUMBERS),
+        ("Polars", BelievedDecimals.NUMBERS),
+        ("Polars (python) version 2.1.0 (build 7f902bd3)", BelievedDecimals.FIXED_BYTES),
+        ("Polars (python) version 1.99.0 (build 7f902bd3)", BelievedDecimals.NUMBERS),
+        ("ClickHouse v25.3.1", BelievedDecimals.NUMBERS),
+        ("ClickHouse version 25.8.1 (build bb16)", BelievedDecimals.NUMBERS),
+        ("ClickHouse version 26.9.2 (build bb16)", BelievedDecimals.FIXED_BYTES),
+        ("rugo version 0.5.6", BelievedDecimals.FIXED_BYTES),
+        ("rugo version 0.4.43", BelievedDecimals.NUMBERS),
+        ("hyparquet", BelievedDecimals.NONE),
+        ("like parquet-mr version 1.13.1", BelievedDecimals.NUMBERS),
+        ("", BelievedDecimals.NUMBERS),
     ],
 )
-def test_writers_that_are_known_to_order_decimals_in_bytes(created_by: str, known: bool) -> None:
-    assert knows_decimal_order(created_by) == known
+def test_which_bounds_of_decimals_a_writer_has_in_order(created_by: str, believed: BelievedDecimals) -> None:
+    assert believed_decimals(created_by) is believed
 
 
 @pytest.mark.parametrize(

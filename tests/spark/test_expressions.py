@@ -130,7 +130,8 @@ abs(c); negative(c)
 
 OF_MANY_ROWS = """
 count(i1); min(t1); max(d1); first(i1); last(i1); max_by(i1, d1); min_by(i1, t1); bit_and(l1); bit_or(l1); bit_xor(l1);
-corr(d1, d2); covar_pop(d1, d2); covar_samp(d1, d2); stddev_pop(d1); stddev_samp(d1); var_pop(d1); var_samp(d1); kurtosis(d1); skewness(d1);
+corr(d1, d2); covar_pop(d1, d2); covar_samp(d1, d2); stddev_pop(d1); stddev_samp(d1); var_pop(d1); var_samp(d1);
+kurtosis(d1); skewness(d1);
 collect_list(i1); collect_set(t1); approx_count_distinct(t1); sum(s1); sum(c); avg(c); avg(l1); avg(i1); sum(d1);
 row_number() over (partition by i1 order by l1); rank() over (order by l1); dense_rank() over (order by l1);
 percent_rank() over (order by l1); cume_dist() over (order by l1); ntile(3) over (order by l1); lead(i1) over (order by l1);

@@ -27,14 +27,16 @@ def ends_in_time(status: int) -> Iterator[None]:
     done = threading.Event()
 
     def watch() -> None:
-        while byte := told.recv(1):
-            if byte[0] == signal.SIGINT:
-                time.sleep(GRACE_S)
-                if not done.is_set():
-                    os.write(2, b"rtfilter: interrupted\n")
-                    os._exit(status)
+        with told:
+            while byte := told.recv(1):
+                if byte[0] == signal.SIGINT:
+                    time.sleep(GRACE_S)
+                    if not done.is_set():
+                        os.write(2, b"rtfilter: interrupted\n")
+                        os._exit(status)
 
-    threading.Thread(target=watch, name="rtfilter-interrupt", daemon=True).start()
+    watcher = threading.Thread(target=watch, name="rtfilter-interrupt", daemon=True)
+    watcher.start()
     before = signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
     try:
         yield
@@ -42,3 +44,4 @@ def ends_in_time(status: int) -> Iterator[None]:
         done.set()
         signal.set_wakeup_fd(before)
         tells.close()
+        watcher.join(timeout=0.1)

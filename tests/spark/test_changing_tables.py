@@ -143,7 +143,9 @@ def test_two_sessions_at_once(session: SparkSession, spark: SparkSession, data: 
     assert any(scan["narrowed"] for scan in jvm.scan_metrics(on))
     assert not any(scan["narrowed"] for scan in jvm.scan_metrics(off))
     assert rtfilter.last_report(spark) is not None
-    assert rtfilter.last_report(other) is None
+    of_other = rtfilter.last_report(other)
+    assert of_other is not None
+    assert (of_other.filters, of_other.reason) == ((), "LAYER_OFF")
 
 
 def test_eight_threads_at_once(spark: SparkSession) -> None:

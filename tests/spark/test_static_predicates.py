@@ -163,7 +163,9 @@ def test_conditions_that_no_index_can_judge_reject_nothing(check: OnOffDuckDB, i
 def test_without_an_index_nothing_is_asked_of_the_planner(spark: SparkSession, spread: Path) -> None:
     spark.conf.set("rtfilter.enabled", True)
     assert len(spark.sql("select v from spread where n = 7003").collect()) == 1
-    assert rtfilter.last_report(spark) is None
+    report = rtfilter.last_report(spark)
+    assert report is not None
+    assert (report.filters, report.reason) == ((), "NO_JOIN")
 
 
 def test_a_condition_that_no_row_meets_reads_nothing(check: OnOffDuckDB, indexed: Path) -> None:

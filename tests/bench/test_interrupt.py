@@ -11,8 +11,8 @@ COMMAND = """
 import time
 from rtfilter.cli.interrupt import ends_in_time
 with ends_in_time(130):
-    print("runs", flush=True)
     try:
+        print("runs", flush=True)
         time.sleep(60)
     finally:
         time.sleep(60)

@@ -120,7 +120,10 @@ def test_a_host_that_answers_late_is_not_killed(application: Start, interpreter:
     slow.touch()
     spark = application(interpreter(f"if op == 'plan' and os.path.exists({str(slow)!r}): time.sleep(3)"))
     warm(spark)
+    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
+    run(spark)
     pid = jvm.host_pid(spark)
+    assert pid > 0, "the first query with a join starts it"
     spark.conf.set("rtfilter.planner.timeoutMs", "500")
     assert not narrowed(run(spark))
     slow.unlink()

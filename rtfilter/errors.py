@@ -72,5 +72,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, without the stack that Py4J adds; its class when it says nothing."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    """What an error says, without the stack that Py4J adds; its class when it says nothing.
+
+    Of an error that pyspark has no class for, Py4J's own first line only names the call: Java's message says more.
+    """
+    java = getattr(error, "java_exception", None)
+    try:
+        said = str(error) if java is None else str(java.getMessage() or error)
+    except Exception:  # the JVM is gone
+        said = str(error)
+    return (said.strip().splitlines() or [type(error).__name__])[0]

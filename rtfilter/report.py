@@ -182,18 +182,29 @@ def report_from_record(record: Json) -> Report:
     decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
     row_filters = record.get("row_filters") or ()
     outcomes = _fill_outcomes(fills, _row_counts(row_filters), _ran(record.get("scans") or (), row_filters))
-    filters = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
+    filters = _without_earlier_forms(list(_merged(decisions, outcomes, _unassigned_error(decisions, fills))))
     execution = record.get("execution")
     return Report(
         query=str(record.get("description") or ("an RDD" if execution is None else f"execution {execution}")),
         filters=tuple(filters),
-        scans=tuple(_scan_report(scan) for scan in record.get("scans") or ()),
+        scans=tuple(_scan_report(scan) for scan in record.get("scans") or () if _has_run(scan)),
         warnings=tuple(dict.fromkeys([*warnings_of([record, *decisions]), *_errors(decisions), *_errors(fills)])),
         planning_ms=float(sum(decision.get("ms") or 0.0 for decision in decisions)),
         execution=execution,
         session=record.get("session"),
         reason="" if decisions or fills else str(record.get("idle") or ""),
     )
+
+
+def _without_earlier_forms(entries: list[FilterReport]) -> list[FilterReport]:
+    """Without joins that adaptive execution planned in another way later, and with filters then: each pair of keys stands once."""
+    filled = {(entry.build, entry.probe, entry.join_type) for entry in entries if entry.ran is not None}
+    return [each for each in entries if each.reason != NOT_FILLED or (each.build, each.probe, each.join_type) not in filled]
+
+
+def _has_run(scan: Json) -> bool:
+    """A scan of a plan that never ran has told none of its packs, and no row."""
+    return scan.get("packs_total") != 0 or bool(scan.get("numOutputRows"))
 
 
 def _errors(entries: list[Json]) -> list[str]:

@@ -20,6 +20,7 @@ from rtfilter.folders import CACHE_VARIABLE, cache_directory
 SOURCES = Path(__file__).parent / "scala"
 LOCK_WAIT_S = 300
 COMPILE_WAIT_S = 300
+NO_SPACE = "No space left on device"
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,10 @@ def _compile_into(spark: SparkInstall, out: Path) -> None:
             raise JarBuildError(f"the Scala compiler of {spark.home} did not finish: {e}.") from e
         if done.returncode != 0:
             said = (done.stdout + done.stderr)[-4000:]
+            if NO_SPACE in said:
+                raise JarBuildError(
+                    f"there is no space left in {Path(folder).parent} to compile the jar; set TMPDIR to a folder with more."
+                )
             raise JarBuildError(f"the Scala compiler of {spark.home} refused the bridge's sources:\n{said}")
         _pack(Path(folder), out)
 

@@ -64,6 +64,8 @@ def _plan_in_spark(sql: str, paths: dict[str, str], describe: Callable[[Any], An
     from rtfilter.bench.session import start_session
 
     spark = start_session("rtfilter explain")
+    # What a table's reader can't read is told in one line; Spark would log the failed task before.
+    spark.sparkContext.setLogLevel("OFF")
     try:
         for name, path in paths.items():
             spark.read.parquet(path).createOrReplaceTempView(name)

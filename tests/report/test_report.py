@@ -223,3 +223,43 @@ def test_html_escapes_every_text() -> None:
     page = report_from_record(record([plan], description=hostile, warnings=[hostile], scans=[{"table": hostile}]))._repr_html_()
     assert "<script" not in page and page.count("&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;") == 5
     assert page.count("<tr>") == 2
+
+
+def test_a_join_that_was_planned_in_another_way_later_stands_once() -> None:
+    def planned(number: int, strategy: str) -> dict[str, object]:
+        candidate = {
+            "key_id": f"{strategy}|1",
+            "placeholder": f"d{number}.0",
+            "build": "a.x",
+            "probe": "b.y",
+            "join_type": "left_semi",
+        }
+        return {
+            "decision": f"d{number}",
+            "candidates": [{**candidate, "strategy": strategy, "decision": "planned", "reason": "PLANNED"}],
+        }
+
+    applied = {
+        "id": "d2.0",
+        "kind": "set",
+        "decision": "applied",
+        "reason": "APPLIED",
+        "keys": 3,
+        "packs_total": 8,
+        "packs_kept": 1,
+    }
+    record = {
+        "execution": 1,
+        "session": "s",
+        "decisions": [planned(1, "sort_merge"), planned(2, "broadcast")],
+        "fills": [{"ms": 1.0, "filters": [applied]}],
+        "scans": [
+            {"table": "b", "placeholders": ["d2.0"], "packs_total": 0, "packs_read": 0, "numOutputRows": 0},
+            {"table": "b", "placeholders": ["d2.0"], "packs_total": 8, "packs_kept": 1, "packs_read": 1, "numOutputRows": 5},
+        ],
+    }
+    report = report_from_record(record)
+    assert [(entry.id, entry.strategy, entry.reason) for entry in report.filters] == [("d2.0", "broadcast", "APPLIED")]
+    assert [scan.packs_read for scan in report.scans] == [1], "what never ran is not shown"
+    alone = report_from_record({**record, "decisions": record["decisions"][:1], "fills": [], "scans": []})  # type: ignore[index]
+    assert [entry.reason for entry in alone.filters] == ["NOT_FILLED"]

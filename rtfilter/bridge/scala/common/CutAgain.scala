@@ -24,7 +24,7 @@ class CutAgain(session: SparkSession) extends Rule[SparkPlan] {
     else recut(plan, reads.groupBy(_.cut).values.filter(group => group.forall(_.known) && group.exists(_.filters.nonEmpty)).toSeq)
   } catch {
     case e if FillFilters.isCancellation(e) => throw e
-    case Survivable(e) => layer.warnOnce(s"${e.getMessage} The query runs with the tasks that Spark planned."); plan
+    case Survivable(e) => layer.warnOnce(s"${LayerSession.sentence(e)} The query runs with the tasks that Spark planned."); plan
   }
 
   private def recut(plan: SparkPlan, groups: Seq[Seq[CutRead]]): SparkPlan = if (groups.isEmpty) plan else {

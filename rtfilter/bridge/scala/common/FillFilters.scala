@@ -84,7 +84,7 @@ class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
 
   private def leaveAlone(plan: SparkPlan, scans: Seq[FileSourceScanExec], e: Throwable): SparkPlan = {
     val cause = e match { case _: Refused | _: HostUnavailable => None; case other => Some(other) }
-    val text = s"${Option(e.getMessage).getOrElse(e.toString)} The query runs as Spark planned it."
+    val text = s"${LayerSession.sentence(e)} The query runs as Spark planned it."
     layer.warnOnce(text, cause)
     val failed = scans.flatMap(RuntimeFilter.in).map(f => Json.obj("id" -> f.id, "decision" -> "failed", "reason" -> "PLANNER_FAILED", "detail" -> text))
     QueryLog.filled(layer, decisionIds(scans), Json.obj("error" -> text, "filters" -> failed), Nil, Nil)

@@ -73,6 +73,12 @@ final class LayerSession(val session: SparkSession) extends Logging {
 final class Refused(message: String) extends Exception(message)
 
 object LayerSession {
+  /** What went wrong, as a sentence with its full stop. */
+  def sentence(e: Throwable): String = {
+    val text = Option(e.getMessage).getOrElse(e.toString).trim
+    if (text.isEmpty || ".!?".contains(text.last)) text else s"$text."
+  }
+
   private val warned = new ConcurrentHashMap[(String, String), java.lang.Boolean]
 
   /** How many tasks run side by side; spark.default.parallelism, where it is set, says something else. SparkContext.numDriverCores: checked on 4.3. */

@@ -62,7 +62,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
 
   private def leaveAlone(plan: SparkPlan, e: Throwable): SparkPlan = {
     val cause = e match { case _: Refused | _: HostUnavailable => None; case other => Some(other) }
-    val text = s"${Option(e.getMessage).getOrElse(e.toString)} The query runs as Spark planned it."
+    val text = s"${LayerSession.sentence(e)} The query runs as Spark planned it."
     layer.warnOnce(text, cause)
     val decision = Json.obj("candidates" -> Nil, "error" -> text)
     QueryLog.planned(layer, PlaceFilters.nextDecision(), decision)

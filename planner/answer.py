@@ -78,8 +78,9 @@ class Candidate:
     """One key pair of one join and one scan that it could filter, or several key pairs as a tuple, and what became of it.
 
     `pairs` are the numbers of the key pairs; `scan` is None where no scan was reached. `key_id` is the same at every re-plan;
-    copies of one join share it. `estimated_gain_ms` is what a placed filter is expected to bring net of its costs, None where the
-    sizes are not known. `index_reasons`: codes of what is the matter with indexes of the scan's table; `detail` has the sentences.
+    copies of one join share it. `estimated_gain_ms` is what a placed filter is expected to bring net of its costs, None where that
+    is known only when the keys are there. `index_reasons`: codes of what is the matter with indexes of the scan's table; `detail`
+    has the sentences. `minor`: a report has a line for it only if it was applied.
     """
 
     key_id: str
@@ -97,11 +98,13 @@ class Candidate:
     detail: str
     estimated_gain_ms: float | None = None
     index_reasons: tuple[str, ...] = ()
+    minor: bool = False
 
     def to_dict(self) -> dict[str, object]:
-        """The form of the protocol; `index_reasons` is absent where there are none."""
-        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name != "index_reasons"}
-        return {**fields, "pairs": list(self.pairs), **({"index_reasons": list(self.index_reasons)} if self.index_reasons else {})}
+        """The form of the protocol; `index_reasons` is absent where there are none, `minor` where it is false."""
+        fields: dict[str, object] = {name: getattr(self, name) for name in self.__slots__ if name not in ("index_reasons", "minor")}
+        codes = {"index_reasons": list(self.index_reasons)} if self.index_reasons else {}
+        return {**fields, "pairs": list(self.pairs), **codes, **({"minor": True} if self.minor else {})}
 
 
 @dataclass(frozen=True, slots=True)

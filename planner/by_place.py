@@ -12,11 +12,10 @@ Spark's own splits, for they cost nothing else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from planner.expressions import text_of
+from planner.expressions import shortened, text_of, without_ids
 from planner.nodes import (
     BROADCAST,
     BROADCAST_EXCHANGE,
@@ -46,8 +45,6 @@ _GIVES_BY_ORDER = (
     *("InPandas", "InArrow", "AggregatePython", "MapPartitions", "MapGroups", "CoGroup", "ScriptTransformation"),
     "DeserializeToObject",
 )
-_EXPRESSION_ID = re.compile(r"#\d+L?")
-_LONGEST_TEXT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +179,7 @@ def _value_by_place(node: PlanNode) -> str | None:
         text = ""
     if text is None:
         return None
-    text = _EXPRESSION_ID.sub("", text)
-    text = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
-    return text or "a function that is not deterministic"
+    return shortened(without_ids(text)) or "a function that is not deterministic"
 
 
 def _goes_by_order(node: PlanNode) -> bool:

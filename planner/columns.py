@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
-from planner.expressions import Alias, Attribute, Cast, CoalesceDefault, Expression, Normalize, Shifted, text_of
+from planner.expressions import (
+    Alias,
+    Attribute,
+    Cast,
+    CoalesceDefault,
+    Expression,
+    Normalize,
+    OtherExpression,
+    Shifted,
+    innermost,
+    shortened,
+    text_of,
+)
 from planner.nodes import (
     REUSED_EXCHANGE,
     Aggregate,
@@ -19,9 +32,12 @@ from planner.nodes import (
     Union,
     Window,
 )
-from planner.reasons import AMBIGUOUS_COLUMN, CAST_NOT_WIDENING, NOT_A_PLAIN_COLUMN, NOT_DETERMINISTIC, OPERATOR_IN_BETWEEN, Refusal
+from planner.reasons import CAST_NOT_WIDENING, NOT_A_PLAIN_COLUMN, NOT_DETERMINISTIC, OPERATOR_IN_BETWEEN, Refusal
 from planner.shifts import UNMOVED, Shift
 from planner.types import keeps_values
+
+# How Spark shows its padding of char(n).
+_PADDED = re.compile(r"readSidePadding\(.*, (\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +81,7 @@ def plain_column(key: Expression) -> KeyColumn | Refusal:
     """The column under aliases, widening casts and what Spark wraps around keys: one that has the key's own values."""
     column = source_column(key)
     if isinstance(column, KeyColumn) and not column.shift.is_plain:
-        return Refusal(NOT_A_PLAIN_COLUMN, f"The key is computed: {text_of(key)}.")
+        return _computed(key)
     return column
 
 
@@ -86,10 +102,23 @@ def source_column(key: Expression, above: KeyColumn | None = None) -> KeyColumn 
         if isinstance(at, Shifted):
             shift = shift.of(at.sign, at.by, at.type)
         elif not isinstance(at, Alias | Cast | Normalize | CoalesceDefault):
-            return Refusal(NOT_A_PLAIN_COLUMN, f"The key is computed: {at.text}.")
+            return _computed(at)
         # A null may equal the literal that stands for it, so nulls stay whatever the build side has.
         keep_nulls = keep_nulls or isinstance(at, CoalesceDefault)
         at = at.child
+
+
+def _computed(expr: Expression) -> Refusal:
+    text, inner = shortened(text_of(expr)), innermost(expr)
+    padded = _PADDED.search(text_of(expr))
+    if padded is not None:
+        return Refusal(
+            NOT_A_PLAIN_COLUMN,
+            f"The key is of type char({padded[1]}): Spark pads it as it reads, and files may hold it without the blanks.",
+        )
+    if isinstance(inner, OtherExpression) and not inner.refs:
+        return Refusal(NOT_A_PLAIN_COLUMN, f"The key of the probe side is the same for every row: {text}.")
+    return Refusal(NOT_A_PLAIN_COLUMN, f"The key is computed: {text}.")
 
 
 def _grouping_column(plan: Plan, node: Aggregate, wanted: KeyColumn) -> KeyColumn | Refusal:
@@ -122,9 +151,7 @@ def column_at_place(plan: Plan, node: Union | Exchange | QueryStage, child: int,
     places = [place for place, id_ in enumerate(node.output) if id_ == wanted.id]
     output = plan.nodes[child].output
     if len(places) != 1 or len(output) != len(node.output):
-        return Refusal(
-            AMBIGUOUS_COLUMN, f"{node.op} has {column_text(wanted)} {len(places)} times, or its inputs have other columns."
-        )
+        return Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} does not say which column of its inputs {column_text(wanted)} is.")
     return replace(wanted, id=output[places[0]])
 
 
@@ -133,4 +160,5 @@ def _not_named(op: str, wanted: KeyColumn) -> Refusal:
 
 
 def column_text(wanted: KeyColumn) -> str:
-    return f"{wanted.name}#{wanted.id}"
+    """A column for people: its name."""
+    return wanted.name

@@ -20,6 +20,7 @@ from planner.cost import (
     ship_ms,
     verdicts_ms,
 )
+from planner.counted import counted, rejects
 from planner.reasons import (
     APPLIED,
     COST_NEVER,
@@ -54,6 +55,8 @@ class FilterFigures:
     set. `key_min` and `key_max` are those of whole-number key domains, None without keys and in other domains. `ahead` is what the
     planning said of the scan's rows. Packs and rows are those of files whose footers are known; `files_rejected` have no pack left.
     `value_span` is the global max - min + 1 of the column over the packs that have bounds; None if none has or it counts nothing.
+    `packs_bounded`: packs of which footers tell bounds, or that all is null. `footer_problem`: what is the matter with the first of
+    the `files_unknown` whose footer can't be used, empty where none was read in time.
     """
 
     id: str
@@ -69,7 +72,9 @@ class FilterFigures:
     rows_total: int
     rows_rejected: int
     value_span: int | None = None
+    packs_bounded: int = 0
     files_unknown: int = 0
+    footer_problem: str = ""
     files_rejected: int = 0
     # Rows of packs of which every row surely passes.
     rows_sure: int = 0
@@ -94,7 +99,8 @@ class FilterDecision:
     """What is done with a filled filter. `push` is the form that the Parquet reader gets, `rows` whether rows are tested above it.
 
     A filter is applied when it rejects packs or tests rows. `reason` is about packs and the whole, `rows_reason` about the rows.
-    `estimated_gain_ms` is net: of what is saved, by a wait too, all that collecting, waiting and testing cost is taken off.
+    `estimated_gain_ms` is what it saves from here on, less what sending and testing it take, and what a wait for it has saved;
+    an applied filter has none below 0. `estimated_cost_ms` is what waiting and asking for verdicts took, whatever is decided.
     """
 
     id: str
@@ -109,6 +115,7 @@ class FilterDecision:
     rows_total: int
     rows_kept: int
     estimated_gain_ms: float
+    estimated_cost_ms: float
     push: str
     dictionary: bool
     rows: bool
@@ -192,7 +199,8 @@ def _decide(figures: FilterFigures, left: _Left, settings: DecideSettings) -> Fi
         packs_kept=figures.packs_total - figures.packs_rejected,
         rows_total=figures.rows_total,
         rows_kept=figures.rows_total - figures.rows_rejected,
-        estimated_gain_ms=gains.wait_ms + used_ms - gains.fill_ms,
+        estimated_gain_ms=gains.wait_ms + max(used_ms, 0.0),
+        estimated_cost_ms=gains.fill_ms,
         push=_push_form(figures),
         dictionary=applied and worth_testing_dictionaries(figures),
         rows=applied and tested,
@@ -259,12 +267,12 @@ def _judge(figures: FilterFigures, gains: _Gains, rows: Refusal, settings: Decid
     if settings.cost == "auto" and rows_known and saved_ms < gains.ship_ms:
         return Refusal(
             GAIN_TOO_SMALL,
-            f"It rejects {figures.packs_rejected} of {figures.packs_total} packs and would save about {saved_ms:,.1f} ms, less "
-            f"than the {gains.ship_ms:,.1f} ms that its {figures.keys:,} keys take to the executors.",
+            f"It {_rejects(figures)} and would save about {saved_ms:,.1f} ms, less "
+            f"than the {gains.ship_ms:,.1f} ms that {counted(figures.keys, 'key')} take to the executors.",
         )
     if figures.packs_rejected == 0:
         return Refusal(ROWS_ONLY, f"{_why_no_pack(figures)} {rows.detail}")
-    packs = f"It rejects {figures.packs_rejected} of {figures.packs_total} packs, which saves about {gains.packs_ms:,.1f} ms."
+    packs = f"It {_rejects(figures)}, which saves about {gains.packs_ms:,.1f} ms."
     return Refusal(APPLIED, f"{packs} {rows.detail}" if tested else packs)
 
 
@@ -272,9 +280,31 @@ def _why_no_pack(figures: FilterFigures) -> str:
     if figures.form == NO_FORM:
         return "A filter of several columns leaves packs to those of each column."
     if figures.packs_total == 0 and figures.files_unknown > 0:
-        return f"None of {figures.files_unknown} files has a footer that could be read in time."
-    why = "no pack has bounds for the column" if figures.value_span is None else "every pack may hold one of the keys"
-    return f"It rejects none of {figures.packs_total} packs: {why}."
+        return _why_no_footer(figures)
+    if figures.packs_total == 0:
+        return "There is no pack in the files of the scan."
+    unbounded = figures.packs_total - figures.packs_bounded
+    if figures.packs_bounded == 0:
+        why = "footers tell no bounds of the column"
+    elif unbounded == 0:
+        why = "it may hold one of the keys" if figures.packs_total == 1 else "each of them may hold one of the keys"
+    else:
+        why = (
+            f"footers tell no bounds of the column in {counted(unbounded, 'pack')}, and the others may hold one of the keys"
+        )
+    return f"It {_rejects(figures)}: {why}."
+
+
+def _rejects(figures: FilterFigures) -> str:
+    return rejects(figures.packs_rejected, figures.packs_total)
+
+
+def _why_no_footer(figures: FilterFigures) -> str:
+    files = "The only file" if figures.files_unknown == 1 else f"None of the {counted(figures.files_unknown, 'file')}"
+    verb = "has no footer" if figures.files_unknown == 1 else "has a footer"
+    if figures.footer_problem:
+        return f"{files} {verb} that can be used: {figures.footer_problem}."
+    return f"{files} {verb} that was read in time."
 
 
 def _judge_rows(figures: FilterFigures, gains: _Gains, left: _Left, settings: DecideSettings) -> Refusal:
@@ -287,7 +317,9 @@ def _judge_rows(figures: FilterFigures, gains: _Gains, left: _Left, settings: De
         too_few = "Rows are not tested one by one: of those that other filters of the scan leave too few are dropped."
         return Refusal(GAIN_TOO_SMALL, too_few)
     if nothing_ahead:
-        return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join itself is before them, which takes as little.")
+        return Refusal(
+            NOTHING_AHEAD, "Rows are not tested one by one: only the join is ahead of them, which costs as little."
+        )
     if left.holds_in_full(figures):
         return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: they are for all keys of the join together.")
     if all_pass:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from planner.counted import counted, rejects
 from planner.index_remarks import codes_of
 from planner.reasons import APPLIED, COST_NEVER, REJECTS_NO_PACK, Refusal
 from planner.static import STATIC
@@ -12,9 +13,10 @@ from planner.static import STATIC
 
 @dataclass(frozen=True, slots=True)
 class StaticFigures:
-    """What a static filter does to its scan, by all indexes together; packs and rows are those of files that some index knows.
+    """What a static filter does to its scan, by all indexes together.
 
-    `rows_sure`: rows of packs in which every row passes. `remarks`: on indexes that were used; `refusals`: why others were not.
+    `packs_told`: packs of which some index holds anything about the columns that are asked. `rows_sure`: rows of packs in which
+    every row passes. `remarks`: on indexes that were used; `refusals`: why others were not.
     """
 
     id: str
@@ -23,6 +25,7 @@ class StaticFigures:
     rows_total: int
     rows_rejected: int
     rows_sure: int
+    packs_told: int
     remarks: tuple[Refusal, ...] = ()
     refusals: tuple[Refusal, ...] = ()
 
@@ -55,10 +58,12 @@ def _outcome(figures: StaticFigures, cost: str) -> Refusal:
         return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is applied.")
     remarks = [each.detail for each in (*figures.remarks, *figures.refusals)]
     if figures.packs_rejected:
-        return Refusal(APPLIED, _sentences(f"It rejects {figures.packs_rejected} of {figures.packs_total} packs.", remarks))
+        return Refusal(APPLIED, _sentences(f"It {rejects(figures.packs_rejected, figures.packs_total)}.", remarks))
     if figures.refusals:
         return Refusal(figures.refusals[0].reason, _sentences("", remarks))
-    what = f"It rejects none of {figures.packs_total} packs that an index knows."
+    what = f"It {rejects(0, figures.packs_told)} that an index tells something of."
+    if not figures.packs_told:
+        what = f"The table's indexes tell nothing of the {counted(figures.packs_total, 'pack')} of the scan."
     return Refusal(REJECTS_NO_PACK, _sentences(what, remarks))
 
 

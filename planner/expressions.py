@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,6 +13,10 @@ from planner.types import is_whole_number, keeps_values
 
 # Only casts, aliases and the two wrappers have an expression inside; nobody stacks more of them than this.
 DEEPEST_EXPRESSION = 64
+# Of an expression's text people are shown so much.
+LONGEST_TEXT = 60
+
+_EXPRESSION_ID = re.compile(r"#\d+L?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +129,23 @@ def text_of(expr: Expression) -> str:
     """An expression for people; casts and wrappers follow from the types and are left out."""
     inner = innermost(expr)
     if isinstance(inner, OtherExpression):
-        return inner.text
+        return without_ids(inner.text)
     if isinstance(inner, Attribute):
         return inner.name
     child = text_of(inner.child)
     if inner.sign < 0:
         return f"{inner.by} - {child}"
     return f"{child} + {inner.by}" if inner.by >= 0 else f"{child} - {-inner.by}"
+
+
+def without_ids(text: str) -> str:
+    """A text of Spark's without the ids of its expressions."""
+    return _EXPRESSION_ID.sub("", text)
+
+
+def shortened(text: str) -> str:
+    """What of a text goes into a sentence."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
 
 
 def raises_past_its_type_only(expr: Expression) -> bool:

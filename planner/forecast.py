@@ -26,6 +26,7 @@ from planner.cost import (
     share_let_through,
     ship_ms,
 )
+from planner.counted import counted
 from planner.estimates import Estimates, rows_of_scan
 from planner.hints import settings_for
 from planner.nodes import BROADCAST, BROADCAST_EXCHANGE, Exchange, Join, QueryStage, Scan
@@ -130,11 +131,12 @@ def expected_kind(kinds: Sequence[str]) -> str:
 def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:
     """Why a scan should not wait for a build side. What is not known is not waited for."""
     if forecast.gain_ms is None or forecast.cost_ms is None:
-        return Refusal(BUILD_NOT_SMALLER, f"How large the build side is beside {table} is not known: no scan waits for that.")
+        return Refusal(BUILD_NOT_SMALLER, f"How large the build side is beside {table} is not known, and no scan waits for that.")
     if forecast.build_rows is not None and forecast.build_rows > forecast.most_build_rows:
         return Refusal(
             BUILD_NOT_SMALLER,
-            f"{_rows_text(forecast)} are expected: not a third, at most, of the rows of {table}, and of more no keys are read.",
+            f"The build side is expected to have {_rows_text(forecast)}; for a filter of {table} keys are read of at most "
+            f"{forecast.most_build_rows:,}.",
         )
     least_ms = least_gain_ms(forecast.cost_ms, forecast.gate_ms)
     if forecast.gain_ms >= least_ms:
@@ -178,7 +180,7 @@ def rows_that_hold(estimates: Estimates, source: int) -> int:
 
 
 def _rows_text(forecast: Forecast) -> str:
-    return f"{forecast.build_rows or 0:,.0f} build rows"
+    return counted(forecast.build_rows or 0, "build row")
 
 
 def _most_distinct(scan: Scan, proposal: Proposal) -> int | None:

@@ -208,11 +208,20 @@ def _answer(settings: PlanSettings, entries: Sequence[Entry], judged: _Judged) -
             own = replace(expected, work=work)
             placeholder = _placeholder(estimates, settings, entry.proposal, entry.build, len(placeholders), own)
             placeholders.append(placeholder)
-            expected_ms = None if expected.net_ms is None else round(expected.net_ms / share, 3)
+            expected_ms = _expected_gain_ms(expected, share)
         candidates.append(_candidate(plan, entry, placeholder, expected_ms))
     hints = (hint for scan in _scans(plan) for hint in scan.hints)
     warnings = hint_warnings(hints, (scan.table for scan in _scans(plan)))
     return FilterPlan(tuple(placeholders), tuple(candidates), judged.unsettled, warnings)
+
+
+def _expected_gain_ms(expected: Forecast, filters: int) -> float | None:
+    """A filter's part of what `filters` filters are expected to bring.
+
+    None where no gain can be told of before the keys are there: it is placed since finding out costs next to nothing, or for what a
+    later filter gains by it.
+    """
+    return round(expected.net_ms / filters, 3) if expected.net_ms is not None and expected.net_ms > 0.0 else None
 
 
 def _shared_work(plan: Plan, settings: PlanSettings, entry: Entry, work: RowWork, filters: int) -> RowWork:

@@ -16,6 +16,8 @@ Entry = Mapping[str, Any]
 class ScanIndex:
     """An index of a scan's table. `covers`: names of columns that it can judge; `refusal`: why it can't be used at all.
 
+    `mistyped`: names of columns that it has, made for a type whose values are not those that the query reads.
+
     `remarks`: what there is to say of one that is used all the same.
     """
 
@@ -23,6 +25,7 @@ class ScanIndex:
     covers: frozenset[str]
     refusal: Refusal | None = None
     remarks: tuple[Refusal, ...] = ()
+    mistyped: frozenset[str] = frozenset()
 
     @property
     def said(self) -> tuple[Refusal, ...]:

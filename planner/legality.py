@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 
 from planner.nodes import LEFT, RIGHT
-from planner.reasons import ANTI_JOIN, EXISTENCE_JOIN, FULL_OUTER_JOIN, NULL_AWARE_JOIN, PRESERVED_SIDE, UNKNOWN_JOIN_TYPE, Refusal
+from planner.reasons import ANTI_JOIN, EXISTENCE_JOIN, FULL_OUTER_JOIN, NULL_AWARE_JOIN, PRESERVED_SIDE, Refusal
 
 # Sides that may be filtered with the keys of the other side.
 _FILTERABLE: dict[str, tuple[str, ...]] = {
@@ -17,6 +17,7 @@ _FILTERABLE: dict[str, tuple[str, ...]] = {
     "Cross": (LEFT, RIGHT),
     "LeftSemi": (LEFT, RIGHT),
     "LeftOuter": (RIGHT,),
+    "LeftSingle": (RIGHT,),
     "RightOuter": (LEFT,),
     "LeftAnti": (RIGHT,),
     "ExistenceJoin": (RIGHT,),
@@ -26,6 +27,7 @@ _FILTERABLE: dict[str, tuple[str, ...]] = {
 # Why the other sides may not, in one line each.
 _REFUSED: dict[str, Refusal] = {
     "LeftOuter": Refusal(PRESERVED_SIDE, "A left outer join keeps every left row, partner or not."),
+    "LeftSingle": Refusal(PRESERVED_SIDE, "The join of a scalar subquery keeps every left row, partner or not."),
     "RightOuter": Refusal(PRESERVED_SIDE, "A right outer join keeps every right row, partner or not."),
     "LeftAnti": Refusal(ANTI_JOIN, "An anti join returns the left rows without a partner: those a filter would drop."),
     "ExistenceJoin": Refusal(EXISTENCE_JOIN, "An existence join returns every left row, with a flag."),
@@ -37,6 +39,7 @@ _REFUSED: dict[str, Refusal] = {
 # From the same sides a filter on a key goes across the equality to the other side too. A row there whose key the filter rejects
 # only ever meets rows of this side whose keys it rejects as well. Without it such a row may lose its partner, gain a place in the
 # result (anti join) or get nulls beside it (outer join), but it still carries the rejected key, and the join above drops it.
+# The join of a scalar subquery fails on a left row with two partners: no row may be kept from it.
 _PASSES_KEY: dict[str, tuple[str, ...]] = {
     "Inner": (LEFT, RIGHT),
     "Cross": (LEFT, RIGHT),
@@ -44,6 +47,7 @@ _PASSES_KEY: dict[str, tuple[str, ...]] = {
     "LeftAnti": (LEFT,),
     "ExistenceJoin": (LEFT,),
     "LeftOuter": (LEFT,),
+    "LeftSingle": (),
     "RightOuter": (RIGHT,),
     "FullOuter": (),
 }
@@ -65,7 +69,7 @@ def refuse_to_filter(join_type: str, side: str, null_aware: bool) -> Refusal | N
     name = join_type_name(join_type)
     sides = _FILTERABLE.get(name)
     if sides is None:
-        return Refusal(UNKNOWN_JOIN_TYPE, f"The join type {join_type} is not known here.")
+        return Refusal(PRESERVED_SIDE, f"What a {name} join keeps of rows without a partner is not known here.")
     return None if side in sides else _REFUSED[name]
 
 

@@ -40,7 +40,6 @@ from planner.nodes import (
 )
 from planner.reasons import (
     ALREADY_STARTED,
-    AMBIGUOUS_COLUMN,
     CAST_NOT_WIDENING,
     FIELD_ID_READ,
     KEY_TYPE,
@@ -155,7 +154,9 @@ def _key_column(key: Expression) -> KeyColumn | Refusal:
     if not is_key_type(key.type):
         return Refusal(KEY_TYPE, f"The key is of type {key.type}, which no filter holds.")
     if not raises_past_its_type_only(key):
-        return Refusal(MAY_RAISE, "The key is computed by an expression that can fail; a row that is dropped would not.")
+        return Refusal(
+            MAY_RAISE, "The key is computed by an expression that can fail, and it would not on a row that is dropped."
+        )
     return columns.source_column(key)
 
 
@@ -209,7 +210,9 @@ def _past_node(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) ->
         # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
         way = way.stopped(Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic."))
     if trace.plan.may_raise(node.id) and not _only_where_kept(trace.plan, node, wanted):
-        way = way.stopped(Refusal(MAY_RAISE, f"{node.op} in between can fail on some row; a row that is dropped would not."))
+        way = way.stopped(
+            Refusal(MAY_RAISE, f"{node.op} in between can fail on some row, and would not on a row that is dropped.")
+        )
     if isinstance(node, Exchange):
         if node.kind == REUSED_EXCHANGE:
             way = way.stopped(Refusal(SHARED_EXCHANGE, f"{node.op} takes the rows that another exchange has made."))
@@ -278,10 +281,13 @@ def _side_of(plan: Plan, join: Join, wanted: KeyColumn) -> str | Refusal:
     if not sides:
         return Refusal(NOT_A_PLAIN_COLUMN, f"{join.op} computes {column_text(wanted)} itself.")
     if len(sides) > 1:
-        return Refusal(AMBIGUOUS_COLUMN, f"{column_text(wanted)} comes from both sides of {join.op}.")
+        return Refusal(NOT_A_PLAIN_COLUMN, f"Both sides of {join.op} have {column_text(wanted)}.")
     side = sides[0]
     if not passes_key_down(join.join_type, side):
-        return Refusal(OPERATOR_IN_BETWEEN, f"{join.op} ({join.join_type}) lies in between and needs every row of its {side} side.")
+        return Refusal(
+            OPERATOR_IN_BETWEEN,
+            f"{join.op} ({join_type_name(join.join_type)}) lies in between and needs every row of its {side} side.",
+        )
     return side
 
 
@@ -289,7 +295,7 @@ def _end_at_scan(trace: _Trace, scan: Scan, wanted: KeyColumn, way: _Way) -> Bra
     matching = [column for column in scan.columns if column.id == wanted.id]
     if len(matching) != 1:
         return way.end(
-            Refusal(NOT_A_PLAIN_COLUMN, f"The scan of {scan.table} has {len(matching)} columns with the id {wanted.id}.")
+            Refusal(NOT_A_PLAIN_COLUMN, f"The scan of {scan.table} does not say which of its columns {column_text(wanted)} is.")
         )
     found = ProbeColumn(scan.id, scan.table, matching[0].id, matching[0].name, matching[0].type)
     shift = UNMOVED if wanted.shift.is_plain else wanted.shift.on(found.type)

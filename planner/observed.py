@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from planner.counted import counted
 from planner.reasons import LOST_TWICE, Refusal
 
 # So many times in a row without a gain, on the same inputs and with the same literals, and a filter is left out.
@@ -88,6 +89,6 @@ def refuse_lost(observation: Observation | None) -> Refusal | None:
         return None
     return Refusal(
         LOST_TWICE,
-        f"It brought in less than it cost the last {observation.losses} times, with the same conditions and with these "
+        f"It brought in less than it cost the last {counted(observation.losses, 'time')}, with the same conditions and with these "
         "tables as they are: it is not tried until they or their indexes change. The hint RTFILTER(always) tries it.",
     )

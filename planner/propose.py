@@ -14,7 +14,7 @@ from planner.legality import refuse_to_filter
 from planner.lineage import SHUFFLE, Branch, ProbeColumn, trace
 from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, Scan, other_side
 from planner.observed import Traits, refuse_lost
-from planner.reasons import DUPLICATE_KEY, MAY_RAISE, NOT_DETERMINISTIC, NULL_SAFE_PAIR, SOURCE_NOT_EXCHANGED, Refusal
+from planner.reasons import DUPLICATE_KEY, KEY_TYPE, MAY_RAISE, NOT_DETERMINISTIC, NULL_SAFE_PAIR, SOURCE_NOT_EXCHANGED, Refusal
 from planner.settings import PlanSettings
 from planner.shifts import UNMOVED, Shift
 from planner.stages import may_change_when_recomputed, source_of
@@ -123,7 +123,7 @@ def _refuse_direction(direction: _Direction) -> Refusal | None:
     if refusal is not None:
         return refusal
     if join.may_raise:
-        return Refusal(MAY_RAISE, "The join can fail on some row; a row that is dropped would not.")
+        return Refusal(MAY_RAISE, "The join can fail on some row, and it would not on a row that is dropped.")
     if direction.source is None:
         return Refusal(SOURCE_NOT_EXCHANGED, f"{join.op} reads its build side row by row: it has no keys before the join runs.")
     unsteady = may_change_when_recomputed(plan, direction.source)
@@ -137,7 +137,7 @@ def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, ta
     probe, build = join.keys_of(direction.probe_side)[key], join.keys_of(direction.build_side)[key]
     build_label = label_key(plan, join.child_of(direction.build_side), build)
     pair = f"{identity(join.left_keys[key])}|{identity(join.right_keys[key])}"
-    refusal = refusal or _refuse_raising(direction, key) or _refuse_key(probe, build)
+    refusal = refusal or _refuse_key(probe, build) or _refuse_raising(direction, key)
     if refusal is not None:
         branches: tuple[Branch, ...] = (Branch(None, refusal, False, None, False, None),)
     else:
@@ -166,7 +166,7 @@ def _refuse_raising(direction: _Direction, key: int) -> Refusal | None:
     keys = direction.join.keys_of(direction.probe_side)
     if raises_past_its_type_only(keys[key]) and not any(other.may_raise for other in (*keys[:key], *keys[key + 1 :])):
         return None
-    return Refusal(MAY_RAISE, "A key of the probe side can fail on some row; a row that is dropped would not.")
+    return Refusal(MAY_RAISE, "A key of the probe side can fail on some row, and it would not on a row that is dropped.")
 
 
 def _refuse_scan(direction: _Direction, column: ProbeColumn) -> Refusal | None:
@@ -185,6 +185,8 @@ def _refuse_second_run(plan: Plan, proposal: Proposal) -> Refusal | None:
 
 
 def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:
+    if isinstance(inner := innermost(probe), OtherExpression) and inner.text.lower().startswith("collationkey("):
+        return Refusal(KEY_TYPE, "The key is a collated string: equal ones may differ in their bytes, so no filter holds them.")
     if all(isinstance(key, OtherExpression) and key.text.lower().startswith("isnull(") for key in (probe, build)):
         return Refusal(
             NULL_SAFE_PAIR, "Spark's own test that both sides of <=> are null or neither is; the other half of it is the key."

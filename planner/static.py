@@ -16,7 +16,15 @@ from planner.hints import refuse_by_cost
 from planner.index_remarks import ScanIndex, codes_of
 from planner.lineage import refuse_corrupt
 from planner.nodes import Plan, Scan, StaticCondition
-from planner.reasons import FIELD_ID_READ, INDEX_LACKS_COLUMN, MAY_RAISE, NOT_PLAIN_PARQUET, PLANNED, Refusal
+from planner.reasons import (
+    CONDITION_NOT_JUDGED,
+    FIELD_ID_READ,
+    INDEX_LACKS_COLUMN,
+    MAY_RAISE,
+    NOT_PLAIN_PARQUET,
+    PLANNED,
+    Refusal,
+)
 from planner.settings import PlanSettings
 
 STATIC = "static"
@@ -46,10 +54,11 @@ def columns_of(tree: Tree) -> frozenset[str]:
     return frozenset(own.union(*(columns_of(part) for part in _parts(tree))))
 
 
-def leaves_of(tree: Tree) -> frozenset[tuple[str, str]]:
-    """The columns that a condition speaks of, by name and type."""
-    own = {(tree["column"], str(tree.get("type")))} if isinstance(tree.get("column"), str) else set()
-    return frozenset(own.union(*(leaves_of(part) for part in _parts(tree))))
+def _mentioned(tree: Tree) -> frozenset[str]:
+    """The columns that a condition speaks of, in whatever form."""
+    named = tree.get("columns")
+    own = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set[str]()
+    return columns_of(tree).union(own, *(_mentioned(part) for part in _parts(tree)))
 
 
 def could_reject(tree: Tree, covered: frozenset[str]) -> bool:
@@ -106,7 +115,7 @@ def _parts(tree: Tree) -> list[Tree]:
 def plan_statics(
     plan: Plan, settings: PlanSettings, indexes: Mapping[int, Sequence[ScanIndex]]
 ) -> tuple[tuple[StaticPlaceholder, ...], tuple[Candidate, ...]]:
-    """Static placeholders, and a candidate for each scan (by number) whose table has an index."""
+    """Static placeholders, and candidates for each scan (by number) whose table has an index."""
     placeholders: list[StaticPlaceholder] = []
     candidates: list[Candidate] = []
     for number, found in sorted(indexes.items()):
@@ -122,12 +131,18 @@ def plan_statics(
             predicate: Tree = {"op": "and", "args": [condition.test for condition in asked]}
             columns = columns_of(predicate)
             ids = tuple(column.id for column in scan.columns if column.name in columns)
-            label = " AND ".join(condition.text for condition in asked)
+            label = _text(asked)
             name, keep = f"{settings.decision}.s{len(placeholders)}", keeps_splits(plan, number, settings.goes_on)
             placeholder = StaticPlaceholder(name, number, ids, label, predicate, keep)
             placeholders.append(placeholder)
         outcome, codes = refusal or _planned(found), codes_of(_said(found))
-        candidates.append(_candidate(scan, placeholder, outcome, codes if outcome.reason in (PLANNED, *codes) else ()))
+        shown = _without_needless(scan.static) if placeholder is None else asked
+        candidates.append(_candidate(scan, shown, placeholder, outcome, codes if outcome.reason in (PLANNED, *codes) else ()))
+        if placeholder is not None and _asks_for_nulls_only(asked):
+            # The condition that Spark has added this one for is what the user knows.
+            meant = _refuse_conditions([each for each in scan.static if not _asks_for_nulls_only([each])], found)
+            if meant is not None and meant.reason != INDEX_LACKS_COLUMN:
+                candidates.append(_candidate(scan, _without_needless(scan.static), None, meant, ()))
     return tuple(placeholders), tuple(candidates)
 
 
@@ -149,17 +164,41 @@ def _refusal(
     if asked_any:
         return None
     if judged_any:
-        return Refusal(MAY_RAISE, "A condition before it can fail on some row; a row that is not read would not.")
+        return Refusal(MAY_RAISE, "A condition before it can fail on some row, and it would not on a row that is not read.")
     unusable = [index.refusal for index in indexes if index.refusal is not None]
     if unusable:
         return Refusal(unusable[0].reason, " ".join(each.detail for each in _said(indexes)))
-    names = ", ".join(sorted(index.name for index in indexes))
-    return Refusal(INDEX_LACKS_COLUMN, f"No condition of the query can be judged by the columns of index {names} alone.")
+    return _refuse_conditions(scan.static, indexes)
+
+
+def _refuse_conditions(conditions: Sequence[StaticCondition], indexes: Sequence[ScanIndex]) -> Refusal | None:
+    """Why conditions that no index can judge are not judged; None for no condition."""
+    if not conditions:
+        return None
+    indexes = [index for index in indexes if index.refusal is None] or indexes
+    names = _names(indexes)
+    said = f"{names[0].upper()}{names[1:]} {'knows' if len(indexes) == 1 else 'know'}"
+    mentioned = frozenset[str]().union(*(_mentioned(condition.test) for condition in conditions))
+    mistyped = sorted(mentioned & frozenset[str]().union(*(index.mistyped for index in indexes)))
+    if mistyped:
+        return Refusal(CONDITION_NOT_JUDGED, f"{said} {', '.join(mistyped)} as another type than the query reads.")
+    known = sorted(mentioned & frozenset[str]().union(*(index.covers for index in indexes)))
+    if known:
+        whose = "its" if len(known) == 1 else "their"
+        what = f"{said} {', '.join(known)}, but no condition of the query can be judged by {whose} values alone."
+        return Refusal(CONDITION_NOT_JUDGED, what)
+    columns = f": {', '.join(sorted(mentioned))}" if mentioned else ""
+    return Refusal(INDEX_LACKS_COLUMN, f"{said} no column that the query asks about{columns}.")
+
+
+def _names(indexes: Sequence[ScanIndex]) -> str:
+    found = sorted(index.name for index in indexes)
+    return f"index {found[0]}" if len(found) == 1 else f"the indexes {', '.join(found)}"
 
 
 def _planned(indexes: Sequence[ScanIndex]) -> Refusal:
-    names = ", ".join(sorted(index.name for index in indexes if index.refusal is None))
-    sentences = [f"Judged by index {names} before the scan starts.", *(each.detail for each in _said(indexes))]
+    names = _names([index for index in indexes if index.refusal is None])
+    sentences = [f"Judged by {names} before the scan starts.", *(each.detail for each in _said(indexes))]
     return Refusal(PLANNED, " ".join(sentences))
 
 
@@ -167,11 +206,20 @@ def _said(indexes: Sequence[ScanIndex]) -> list[Refusal]:
     return [each for index in indexes for each in index.said]
 
 
-def _candidate(scan: Scan, placeholder: StaticPlaceholder | None, outcome: Refusal, codes: Sequence[str]) -> Candidate:
-    said = _without_needless(scan.static)
-    label = " AND ".join(condition.text for condition in said) if placeholder is None else placeholder.label
-    asked = [condition.test for condition in said] if placeholder is None else [placeholder.predicate]
-    columns = sorted(frozenset[str]().union(*(columns_of(tree) for tree in asked)))
+def _text(conditions: Sequence[StaticCondition]) -> str:
+    return " AND ".join(condition.text for condition in conditions)
+
+
+def _asks_for_nulls_only(conditions: Sequence[StaticCondition]) -> bool:
+    """Whether all that is asked is IS NOT NULL, which Spark adds to what it joins and compares by."""
+    return all(condition.test.get("op") == "is_not_null" for condition in conditions)
+
+
+def _candidate(
+    scan: Scan, shown: Sequence[StaticCondition], placeholder: StaticPlaceholder | None, outcome: Refusal, codes: Sequence[str]
+) -> Candidate:
+    label = _text(shown)
+    columns = sorted(frozenset[str]().union(*(_mentioned(condition.test) for condition in shown)))
     return Candidate(
         key_id=f"{STATIC}|{scan.table}|{'|'.join(str(column.id) for column in scan.columns)}|{label}",
         join=-1,
@@ -187,6 +235,7 @@ def _candidate(scan: Scan, placeholder: StaticPlaceholder | None, outcome: Refus
         reason=outcome.reason,
         detail=outcome.detail,
         index_reasons=tuple(codes),
+        minor=_asks_for_nulls_only(shown) or outcome.reason == INDEX_LACKS_COLUMN,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,8 +11,6 @@ from planner.expressions import Expression, OtherExpression, Shifted, innermost
 from planner.labels import label_key
 from planner.nodes import Filter, Join, OtherNode, Plan, PlanNode, Scan
 from planner.observed import Traits
-
-_EXPRESSION_ID = re.compile(r"#\d+L?")
 
 
 def traits_of(
@@ -52,7 +49,7 @@ def _traits(
         key=digest_of(
             root_of(probe),
             [names[column] for column in columns],
-            [_EXPRESSION_ID.sub("", label) for label in build_keys],
+            build_keys,
             node.join_type,
             sorted(_shape(plan, table) for table in tables),
         ),

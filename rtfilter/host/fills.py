@@ -176,7 +176,9 @@ def _figures(asked: Message, position: int | None, found: StoreVerdict) -> Filte
         rows_total=verdict.rows_total,
         rows_rejected=0 if known is None else known.rows_rejected,
         value_span=known.value_span if known is not None and _counts_values(asked) else None,
+        packs_bounded=0 if known is None else known.packs_bounded,
         files_unknown=verdict.files_unknown,
+        footer_problem=verdict.problem,
         files_rejected=0 if position is None else verdict.files_rejected(position),
         rows_sure=_rows_sure(asked, position, found),
     )

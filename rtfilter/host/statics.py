@@ -10,9 +10,8 @@ from planner.decide_static import StaticFigures
 from planner.index_remarks import ScanIndex
 from planner.nodes import Plan, Scan
 from planner.reasons import Refusal
-from planner.static import leaves_of
 from rtfilter.store.index_facts import IndexFacts, facts_of_indexes, roots_of_tables
-from rtfilter.store.index_use import INDEX_STALE, INDEX_USED
+from rtfilter.store.index_use import INDEX_STALE
 from rtfilter.store.pack_store import PackStore, StoreVerdict
 from rtfilter.store.sketches.arrays import Bools
 
@@ -25,8 +24,7 @@ def indexes_of_scans(packs: PackStore, plan: Plan, case_sensitive: bool, locatio
     found = {}
     for scan in plan.nodes:
         if isinstance(scan, Scan) and scan.static:
-            leaves = frozenset[tuple[str, str]]().union(*(leaves_of(condition.test) for condition in scan.static))
-            found[scan.id] = _indexes(packs, scan, leaves, case_sensitive, location)
+            found[scan.id] = _indexes(packs, scan, case_sensitive, location)
     return found
 
 
@@ -38,22 +36,21 @@ def indexes_of_targets(
     for number in sorted(set(scans)):
         scan = plan.nodes[number]
         if isinstance(scan, Scan):
-            columns = [(column.name, column.type) for column in scan.columns if not column.partition]
-            found[number] = _indexes(packs, scan, columns, case_sensitive, location)
+            found[number] = _indexes(packs, scan, case_sensitive, location)
     return found
 
 
-def _indexes(
-    packs: PackStore, scan: Scan, columns: Iterable[tuple[str, str]], case_sensitive: bool, location: str
-) -> tuple[ScanIndex, ...]:
+def _indexes(packs: PackStore, scan: Scan, case_sensitive: bool, location: str) -> tuple[ScanIndex, ...]:
     roots = roots_of_tables(scan.roots[:MOST_ROOTS])
-    return tuple(_scan_index(facts) for facts in facts_of_indexes(packs.shelf, roots, columns, case_sensitive, location))
+    columns = [(column.name, column.type) for column in scan.columns if not column.partition]
+    facts = facts_of_indexes(packs.shelf, roots, columns, case_sensitive, location, packs.latest_coverage)
+    return tuple(_scan_index(each) for each in facts)
 
 
 def _scan_index(facts: IndexFacts) -> ScanIndex:
     remarks = tuple(Refusal(each.reason, each.text) for each in facts.remarks)
     if facts.is_usable:
-        return ScanIndex(facts.name, facts.covers, None, remarks)
+        return ScanIndex(facts.name, facts.covers, None, remarks, facts.mistyped)
     return ScanIndex(facts.name, facts.covers, remarks[0])
 
 
@@ -73,8 +70,9 @@ def static_figures(filter_id: str, found: StoreVerdict) -> StaticFigures:
         rows_total=found.packs.rows_total,
         rows_rejected=int(rows[reject].sum()),
         rows_sure=int(rows[accept & ~reject].sum()),
-        remarks=tuple(Refusal(INDEX_STALE, use.detail) for use in found.uses if use.reason == INDEX_USED and use.remark),
-        refusals=tuple(Refusal(use.reason, use.detail) for use in found.uses if use.reason != INDEX_USED),
+        packs_told=found.packs_told,
+        remarks=tuple(Refusal(INDEX_STALE, use.detail) for use in found.uses if not use.reason and use.remark),
+        refusals=tuple(Refusal(use.reason, use.detail) for use in found.uses if use.reason),
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from rtfilter.store.index_use import INDEX_STALE, IndexProblem
-from rtfilter.store.packindex.reader import STORE_FOLDER
+from planner.counted import counted
+from rtfilter.store.index_use import INDEX_STALE, Coverage, IndexProblem
+from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places, without_partitions
 from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.packindex.snapshot import Drift
@@ -18,14 +20,20 @@ from rtfilter.store.paths import absolute, is_remote
 class IndexFacts:
     """An index of a table before anything is asked of it; `name` is empty for all indexes of a place.
 
-    `covers`: which of the columns asked about it can judge. `is_usable`: whether it is asked at all. `remarks`: why not, or what
-    there is to say of one that is asked all the same, as codes of index_use.py and sentences.
+    `covers`: which of the columns asked about it can judge; `mistyped`: which it has of a type that has other values. `is_usable`:
+    whether it is asked at all. `remarks`: why not, or what there is to say of one that is asked all the same, as codes of
+    index_use.py and sentences.
     """
 
     name: str
     covers: frozenset[str]
     is_usable: bool
     remarks: tuple[IndexProblem, ...] = ()
+    mistyped: frozenset[str] = frozenset()
+
+
+# What an index knew of its table's files when a query last asked it, None where none has asked this version of it.
+CoverageOf: TypeAlias = Callable[[PackIndex], Coverage | None]
 
 
 def roots_of_tables(paths: Iterable[str]) -> list[str]:
@@ -46,7 +54,12 @@ def _path_or_above(path: str) -> tuple[str, ...]:
 
 
 def facts_of_indexes(
-    shelf: IndexShelf, roots: Sequence[str], leaves: Iterable[tuple[str, str]], case_sensitive: bool = False, location: str = ""
+    shelf: IndexShelf,
+    roots: Sequence[str],
+    leaves: Iterable[tuple[str, str]],
+    case_sensitive: bool = False,
+    location: str = "",
+    coverage_of: CoverageOf = lambda _: None,
 ) -> tuple[IndexFacts, ...]:
     """The indexes of a table with these roots (Hadoop's texts), and which of these columns (name, type) each can judge.
 
@@ -58,7 +71,9 @@ def facts_of_indexes(
     places = store_places((), location) if location else tuple(inside)
     found = _without_strangers(shelf.shelved(places), sum(map(is_remote, places)))
     concerned = [each for each in found if each.concerns(lambda root, _: root in own, bool(location))]
-    return tuple(_facts(each, wanted, case_sensitive) for each in sorted(concerned, key=lambda each: each.index is None))
+    return tuple(
+        _facts(each, wanted, case_sensitive, coverage_of) for each in sorted(concerned, key=lambda each: each.index is None)
+    )
 
 
 def _without_strangers(found: Sequence[ShelvedIndex], remote_places: int) -> list[ShelvedIndex]:
@@ -71,18 +86,25 @@ def _without_strangers(found: Sequence[ShelvedIndex], remote_places: int) -> lis
     return [each for each in found if not each.is_unseen or each in told]
 
 
-def _facts(shelved: ShelvedIndex, wanted: Sequence[tuple[str, str]], case_sensitive: bool) -> IndexFacts:
+def _facts(shelved: ShelvedIndex, wanted: Sequence[tuple[str, str]], case_sensitive: bool, coverage_of: CoverageOf) -> IndexFacts:
     remarks = [IndexProblem(problem.reason, shelved.sentence) for problem in shelved.problems[:1]]
     index = shelved.index
     if index is None:
         return IndexFacts(shelved.name, frozenset(), False, tuple(remarks))
     covers = frozenset(name for name, type_ in wanted if index.column(name, type_, case_sensitive) is not None)
-    drift = _drift_sentence(shelved.name, index.snapshot.drift)
-    return IndexFacts(shelved.name, covers, True, (*remarks, *([IndexProblem(INDEX_STALE, drift)] if drift else ())))
+    mistyped = frozenset(name for name, _ in wanted if name not in covers and index.has_column(name, case_sensitive))
+    stale = _coverage_sentence(shelved.name, coverage_of(index)) or _drift_sentence(shelved.name, index.snapshot.drift)
+    return IndexFacts(shelved.name, covers, True, (*remarks, *([IndexProblem(INDEX_STALE, stale)] if stale else ())), mistyped)
+
+
+def _coverage_sentence(name: str, coverage: Coverage | None) -> str:
+    """What the latest query has found."""
+    if coverage is None or not coverage.files_unknown:
+        return ""
+    return f"At the latest query index {name} covered {coverage.text} as they were then; refresh it."
 
 
 def _drift_sentence(name: str, drift: Drift) -> str:
     """What the last quick refresh has found."""
-    if not drift.appended and not drift.changed:
-        return ""
-    return f"Index {name} lacked {drift.appended} new and {drift.changed} changed files when it was last looked at; refresh it."
+    lacked = [counted(count, f"{kind} file") for count, kind in ((drift.appended, "new"), (drift.changed, "changed")) if count]
+    return f"Index {name} lacked {' and '.join(lacked)} when it was last looked at; refresh it." if lacked else ""

@@ -30,7 +30,9 @@ def completed(packs: Verdict, located: Sequence[Located]) -> Verdict:
     for number, each in enumerate(located, start=1):
         own = np.repeat(source == number, np.maximum(each.counts, 0))
         starts[source_of == number], rows[source_of == number] = each.starts[own], each.rows[own]
-    return replace(packs, counts=counts, starts=starts, rows=rows, keep=tuple(_spread(mask, seen) for mask in packs.keep))
+    keep = tuple(_spread(mask, seen) for mask in packs.keep)
+    bounded = tuple(_spread(mask, seen) & seen for mask in packs.bounded)
+    return replace(packs, counts=counts, starts=starts, rows=rows, keep=keep, bounded=bounded)
 
 
 def _spread(mask: Bools, seen: Bools) -> Bools:

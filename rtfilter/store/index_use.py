@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.counted import counted, part_of
 from rtfilter.errors import IndexStorageError
 
-INDEX_USED = "INDEX_USED"
 # Some of the table is not indexed as it is now; of an index that is not asked: more than rtfilter.index.maxStale allows.
 INDEX_STALE = "INDEX_STALE"
 # Its log or its files can't be read, or contradict themselves.
@@ -14,6 +14,8 @@ INDEX_CORRUPT = "INDEX_CORRUPT"
 # Written by another version of the format.
 INDEX_VERSION = "INDEX_VERSION"
 INDEX_DELETED = "INDEX_DELETED"
+# It was there earlier, and its directory is not there any more.
+INDEX_GONE = "INDEX_GONE"
 # Being made, or left half made by a writer that died.
 INDEX_UNFINISHED = "INDEX_UNFINISHED"
 # On its way from a filesystem that only the bridge can open.
@@ -30,6 +32,7 @@ _WAYS_OUT = {
     INDEX_CORRUPT: _REBUILD,
     INDEX_VERSION: f"use the rtfilter that wrote it; or {_REBUILD}",
     INDEX_DELETED: "restore or vacuum it",
+    INDEX_GONE: "make it anew, and set rtfilter.store.location for tables that are overwritten",
     INDEX_UNFINISHED: "wait for its writer, or cancel it",
     INDEX_UNREACHABLE: "check the path and the rights to it; later queries try again",
 }
@@ -68,7 +71,7 @@ def problem_sentence(problem: IndexProblem, name: str, place: str, *, is_used: b
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a file list an index knows as it is now, in files and bytes."""
+    """How much of a file list an index knows as it is at that time, in files and bytes."""
 
     files: int
     files_unknown: int
@@ -80,12 +83,17 @@ class Coverage:
         """Of the bytes, those that it does not know; of an empty table none."""
         return self.bytes_unknown / self.bytes if self.bytes else 0.0
 
+    @property
+    def text(self) -> str:
+        """`4 of 5 files`: those that it knows."""
+        return part_of(self.files - self.files_unknown, self.files, "file")
+
 
 @dataclass(frozen=True, slots=True)
 class IndexUse:
     """What an index has done for one scan. `packs_rejected`: beyond the footers. `refused`: the code of why it was not asked.
 
-    `name` is empty for all indexes in `place`.
+    `name` is empty for all indexes in `place`. `reason` is empty for one that was asked and has no problem.
     """
 
     name: str
@@ -98,25 +106,24 @@ class IndexUse:
     @property
     def reason(self) -> str:
         # An index that can't tell which files it knows looks stale, too.
-        return self.problems[0].reason if self.problems else self.refused or INDEX_USED
+        return self.problems[0].reason if self.problems else self.refused
 
     @property
     def detail(self) -> str:
         """A sentence for reports and why_not."""
         if self.problems:
             return problem_sentence(self.problems[0], self.name, self.place, is_used=not self.refused)
-        files, unknown = self.coverage.files, self.coverage.files_unknown
+        covers = f"it covers {self.coverage.text} as they are now"
         if self.refused:
-            return (
-                f"Index {self.name} is not used: {self.coverage.stale_share:.0%} of the table ({unknown} of {files} files) is not "
-                "indexed as it is now, more than rtfilter.index.maxStale allows; refresh it."
-            )
-        stale = f"; {unknown} of {files} files are not indexed as they are now: refresh it" if unknown else ""
-        return f"Index {self.name} rejects {self.packs_rejected} packs beyond the footers{stale}."
+            share = f"the others are {self.coverage.stale_share:.0%} of the table's bytes"
+            return f"Index {self.name} is not used: {covers}, and {share}, more than rtfilter.index.maxStale allows; refresh it."
+        rejected = counted(self.packs_rejected, "pack") if self.packs_rejected else "no pack"
+        stale = f"; {covers}: refresh it" if self.coverage.files_unknown else ""
+        return f"Index {self.name} rejects {rejected} beyond the footers{stale}."
 
     @property
     def remark(self) -> IndexProblem | None:
         """What a report should say of it besides its verdict; None where there is nothing the matter."""
-        if self.reason != INDEX_USED:
+        if self.reason:
             return IndexProblem(self.reason, self.detail)
         return IndexProblem(INDEX_STALE, self.detail) if self.coverage.files_unknown else None

@@ -8,7 +8,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,6 +41,8 @@ LEAST_INDEX_S = 0.05
 TRUST_S = 0.25
 # Indexes of one file list whose layout is kept.
 MOST_LOCATED = 8
+# Indexes of which the coverage at the latest query is kept.
+MOST_COVERAGES = 256
 
 _log = logging.getLogger(__name__)
 
@@ -50,12 +52,15 @@ class StoreVerdict:
     """The packs of a scan: under each filter (`packs`), and under its static predicate (`static`, None without one).
 
     `sure`: for each filter the packs of which every row passes, by what indexes say of the form that packs were judged by.
+    `packs_told`: of how many packs some index holds anything of a column that the static predicate asks for; counted only where
+    that predicate rejects none.
     """
 
     packs: Verdict
     static: Outcome | None
     uses: tuple[IndexUse, ...]
     sure: tuple[Bools, ...] = ()
+    packs_told: int = 0
 
     @property
     def static_keep(self) -> Bools | None:
@@ -94,6 +99,13 @@ class PackStore:
         self._trust = FileTrust()
         self._lock = threading.Lock()
         self._lists: OrderedDict[str, _Listed] = OrderedDict()
+        # By place and version of an index.
+        self._coverages: OrderedDict[tuple[str, str], Coverage] = OrderedDict()
+
+    def latest_coverage(self, index: PackIndex) -> Coverage | None:
+        """What this version of an index knew of the files that the latest query with it has listed; None before there was one."""
+        with self._lock:
+            return self._coverages.get(_named(index))
 
     def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> None:
         """Makes a file list known, as FooterStore.add_list does. Raises ValueError."""
@@ -189,6 +201,7 @@ class PackStore:
         ]
         packs = completed(packs, [self._located(index, listed) for _, index in relevant])
         found = [self._place(each, index, listed, packs) for each, index in relevant]
+        self._remember(found)
         placed = [each for each in found if each.coverage.stale_share <= max_stale]
         judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts)
         found_out = [
@@ -198,6 +211,9 @@ class PackStore:
         keep = tuple(kept & ~each.reject for kept, each in zip(packs.keep, found_out, strict=True))
         exactly = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts=True)
         static = None if tree is None else judge_predicate(tree, exactly, packs.packs_total)
+        packs_told = 0
+        if tree is not None and static is not None and not bool(static.reject.any()):
+            packs_told = _packs_told(placed, leaves_of(tree), packs.packs_total, case_sensitive)
         keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S)
         is_table = functools.partial(_holds_files_of, listed)
         mine = [each for each in shelved if each.index is None and each.concerns(is_table, bool(location))]
@@ -206,7 +222,15 @@ class PackStore:
         told = [each for each in mine if not each.is_unseen or each.place in looked_into]
         uses = [_use(each, packs, keep, static, max_stale) for each in found if each.shelved.concerns(is_table, bool(location))]
         uses += [_unused(each, listed.files) for each in told]
-        return StoreVerdict(replace(packs, keep=keep), static, tuple(uses), tuple(each.accept for each in found_out))
+        return StoreVerdict(replace(packs, keep=keep), static, tuple(uses), tuple(each.accept for each in found_out), packs_told)
+
+    def _remember(self, found: Sequence[_Placed]) -> None:
+        with self._lock:
+            for each in found:
+                self._coverages[_named(each.index)] = each.coverage
+                self._coverages.move_to_end(_named(each.index))
+            while len(self._coverages) > MOST_COVERAGES:
+                self._coverages.popitem(last=False)
 
     def _located(self, index: PackIndex, listed: _Listed) -> Located:
         """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms.
@@ -275,6 +299,21 @@ class PackStore:
         if local is None:
             return all(self._trust.was_told(file, digest) for digest in found)
         return all(self._trust.is_unchanged(local, digest) for digest in found)
+
+
+def _named(index: PackIndex) -> tuple[str, str]:
+    return index.storage.place, str(index.version)
+
+
+def _packs_told(placed: Sequence[_Placed], leaves: Iterable[Leaf], packs: int, case_sensitive: bool) -> int:
+    """Of how many packs some index holds anything of one of these columns."""
+    told = np.zeros(packs, dtype=np.bool_)
+    for leaf in leaves:
+        for each in placed:
+            column = each.index.column(leaf.column, leaf.type, case_sensitive)
+            if column is not None:
+                told[each.places] |= each.index.tells(column, each.numbers)
+    return int(np.count_nonzero(told))
 
 
 def _by_bloom(filter_: ColumnFilter) -> list[Leaf]:

@@ -61,13 +61,14 @@ class ColumnFilter:
 @dataclass(frozen=True, slots=True)
 class PackFigures:
     """What one filter alone does to the known packs. `value_span`: highest minus lowest bound plus 1, None without bounds
-    and for byte strings."""
+    and for byte strings. `packs_bounded`: those of which footers tell bounds of the column, or that all is null."""
 
     packs_total: int
     packs_rejected: int
     rows_total: int
     rows_rejected: int
     value_span: int | None
+    packs_bounded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ class Verdict:
     """The packs of one file list under some filters.
 
     `counts` (int32): packs per file in list order, -1 for a file that is not known and is read whole. `starts` and `rows` (int64)
-    and each mask of `keep` (one per filter, in the order asked) have an entry per pack of the known files, in list order.
+    and each mask of `keep` and `bounded` (one per filter, in the order asked) have an entry per pack of the known files, in list
+    order. `problem`: what is the matter with the first unknown file whose footer can't be used, empty where none is known to be so.
     """
 
     counts: npt.NDArray[np.int32]
@@ -83,6 +85,8 @@ class Verdict:
     rows: Int64s
     keep: tuple[Bools, ...]
     value_spans: tuple[int | None, ...]
+    bounded: tuple[Bools, ...] = ()
+    problem: str = ""
 
     @property
     def files_unknown(self) -> int:
@@ -125,6 +129,7 @@ class Verdict:
             rows_total=rows_total,
             rows_rejected=rows_total - self.rows_kept(keep),
             value_span=self.value_spans[number],
+            packs_bounded=int(np.count_nonzero(self.bounded[number])),
         )
 
 
@@ -348,11 +353,18 @@ class FooterStore:
             layout, columns = files.laid_out(keys, self._cache.get)
             self._shrink(files)
         keep = tuple(might_match(column, each.keys) for column, each in zip(columns, filters, strict=True))
-        verdict = Verdict(layout.counts, layout.starts, layout.rows, keep, tuple(column.value_span for column in columns))
+        spans, bounded = tuple(column.value_span for column in columns), tuple(~column.unknown for column in columns)
+        verdict = Verdict(layout.counts, layout.starts, layout.rows, keep, spans, bounded, self._problem(files, layout))
         changed, replaced = _changed_files(files, layout, deadline)
         if replaced:
             self._forget(files, layout, replaced)
-        return _without_files(verdict, changed) if changed else verdict
+        return _without_files(verdict, changed, [files.files[i].path for i in changed]) if changed else verdict
+
+    def _problem(self, files: FileList, layout: PackLayout) -> str:
+        """What is the matter with the first file that could not be read lately."""
+        with self._lock:
+            known = ((files.files[i].path, self._cache.problem(files.files[i])) for i in layout.unread)
+            return next((f"{os.path.basename(path)}: {found.reason}" for path, found in known if found is not None), "")
 
     def _forget(self, files: FileList, layout: PackLayout, replaced: Iterable[int]) -> None:
         """Has the footers of files read again that others with their size and time have taken the place of."""
@@ -397,11 +409,12 @@ def _changed_files(files: FileList, layout: PackLayout, deadline: float) -> tupl
     return changed, replaced
 
 
-def _without_files(verdict: Verdict, files: Sequence[int]) -> Verdict:
-    """The verdict with these files not known."""
+def _without_files(verdict: Verdict, files: Sequence[int], paths: Sequence[str]) -> Verdict:
+    """The verdict with these files, which have these paths, not known."""
     gone = np.zeros(len(verdict.counts), dtype=np.bool_)
     gone[list(files)] = True
     stays = np.repeat(~gone, np.maximum(verdict.counts, 0))
     counts = np.where(gone, np.int32(-1), verdict.counts)
-    keep = tuple(mask[stays] for mask in verdict.keep)
-    return Verdict(counts, verdict.starts[stays], verdict.rows[stays], keep, verdict.value_spans)
+    keep, bounded = (tuple(mask[stays] for mask in masks) for masks in (verdict.keep, verdict.bounded))
+    problem = verdict.problem or f"{os.path.basename(paths[0])}: it is not surely the file that was listed"
+    return Verdict(counts, verdict.starts[stays], verdict.rows[stays], keep, verdict.value_spans, bounded, problem)

@@ -108,7 +108,7 @@ def test_appended_and_changed_files_are_kept_until_a_refresh(store: PackStore, f
     write_spread(folder, "p0.parquet", 40, packs=3)
     verdict = ask(store, folder, keys(7003))
     assert kept(verdict) == [0, 1, 2, 5, 8, 9, 10, 11, 12]
-    assert verdict.uses[0].coverage.files_unknown == 2 and "2 of 3 files are not indexed" in verdict.uses[0].detail
+    assert verdict.uses[0].coverage.files_unknown == 2 and "covers 1 of 3 files" in verdict.uses[0].detail
     actions.refresh(storage_of(folder), "incremental", list_directory(str(folder)), RUNNER)
     assert kept(ask(store, folder, keys(7003))) == [5]
 

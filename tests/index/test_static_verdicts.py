@@ -15,7 +15,7 @@ from rtfilter import Bloom, CMap, Index, MinMax, ValueSet
 from rtfilter.store.filters import KeyFilter, filter_of_keys, filter_of_range
 from rtfilter.store.index_facts import facts_of_indexes, roots_of_tables
 from rtfilter.store.index_layouts import completed
-from rtfilter.store.index_use import INDEX_CORRUPT, INDEX_DELETED, INDEX_STALE, INDEX_UNFINISHED, INDEX_USED, INDEX_VERSION
+from rtfilter.store.index_use import INDEX_CORRUPT, INDEX_DELETED, INDEX_STALE, INDEX_UNFINISHED, INDEX_VERSION
 from rtfilter.store.pack_store import PackStore, StoreVerdict
 from rtfilter.store.packindex import actions, log
 from rtfilter.store.packindex.listing import list_directory
@@ -65,7 +65,7 @@ def test_a_file_that_no_index_knows_stays_unknown(store: PackStore, folder: Path
     write_part(folder, "p2.parquet", 20)
     verdict = ask(store, folder)
     assert verdict.packs.counts.tolist() == [5, 5, -1] and len(rejected(verdict)) == 9
-    assert verdict.uses[0].reason == INDEX_USED and "1 of 3 files" in verdict.uses[0].detail
+    assert verdict.uses[0].reason == "" and "2 of 3 files as they are now" in verdict.uses[0].detail
 
 
 def test_layouts_come_from_footers_first_and_then_from_the_first_index_that_knows_a_file(store: PackStore, folder: Path) -> None:
@@ -100,9 +100,10 @@ def test_an_index_staler_than_allowed_is_not_asked_and_says_so(store: PackStore,
     assert len(rejected(ask(store, folder, max_stale=0.6))) == 9
     stale = ask(store, folder, max_stale=0.4)
     assert rejected(stale) == [] and stale.uses[0].reason == INDEX_STALE
-    assert "50% of the table (2 of 4 files)" in stale.uses[0].detail and "refresh" in stale.uses[0].detail
+    assert "covers 2 of 4 files as they are now, and the others are 50% of the table's bytes" in stale.uses[0].detail
+    assert "refresh" in stale.uses[0].detail
     actions.refresh(storage_of(folder), "incremental", list_directory(str(folder)), RUNNER)
-    assert ask(store, folder, max_stale=0.0).uses[0].reason == INDEX_USED
+    assert ask(store, folder, max_stale=0.0).uses[0].reason == ""
 
 
 def test_sure_packs_are_those_that_a_filter_or_predicate_keeps_whole(store: PackStore, folder: Path) -> None:
@@ -168,7 +169,7 @@ def test_a_quick_refresh_leaves_a_remark(store: PackStore, folder: Path) -> None
     actions.refresh(storage_of(folder), "quick", list_directory(str(folder)), RUNNER)
     assert opened(folder).snapshot.drift == Drift(appended=1)
     (found,) = facts_of_indexes(store.shelf, [str(folder)], [("a", "bigint")])
-    assert found.is_usable and "lacked 1 new and 0 changed files" in found.remarks[0].text
+    assert found.is_usable and "lacked 1 new file when" in found.remarks[0].text
 
 
 def test_an_index_that_can_not_be_used_has_a_reason(store: PackStore, folder: Path) -> None:

@@ -229,7 +229,7 @@ def test_an_index_that_does_not_know_all_files_is_told_where_it_is_used(folder: 
     here.tell_files()
     host = told_host(folder, is_far=False)
     for _, filled in (host.joined(), host.conditioned()):
-        assert filled is not None and codes(filled) == ["INDEX_STALE"] and "1 of 3 files are not indexed" in filled["detail"]
+        assert filled is not None and codes(filled) == ["INDEX_STALE"] and "covers 2 of 3 files" in filled["detail"]
     host.close()
 
 

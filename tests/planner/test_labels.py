@@ -53,7 +53,7 @@ def test_a_reused_exchange_is_followed_although_its_ids_are_new() -> None:
 
 
 def test_a_computed_key_is_named_by_its_text() -> None:
-    assert labels(fact_with(FACT, computed("(f_key#1 % 10)")))[0] == "(f_key#1 % 10)"
+    assert labels(fact_with(FACT, computed("(f_key % 10)")))[0] == "(f_key % 10)"
 
 
 def test_an_aggregate_that_makes_the_column_leaves_its_own_name() -> None:

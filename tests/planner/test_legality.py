@@ -37,8 +37,9 @@ def test_a_side_that_is_not_preserved_may_be_filtered(join_type: str, side: str)
         ("FullOuter", RIGHT, "FULL_OUTER_JOIN"),
         ("LeftAnti", LEFT, "ANTI_JOIN"),
         ("ExistenceJoin(exists#3)", LEFT, "EXISTENCE_JOIN"),
-        ("LeftSingle", LEFT, "UNKNOWN_JOIN_TYPE"),
-        ("LeftSingle", RIGHT, "UNKNOWN_JOIN_TYPE"),
+        ("LeftSingle", LEFT, "PRESERVED_SIDE"),
+        ("OfAnotherSpark", LEFT, "PRESERVED_SIDE"),
+        ("OfAnotherSpark", RIGHT, "PRESERVED_SIDE"),
     ],
 )
 def test_a_preserved_side_is_refused_with_its_own_reason(join_type: str, side: str, reason: str) -> None:

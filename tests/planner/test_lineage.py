@@ -179,7 +179,7 @@ class TestStops:
     def test_at_an_id_of_both_sides(self) -> None:
         copy = scan("copy", column(1, "f_key"))
         below = join(sort(FACT), sort(copy), [attr(1)], [attr(1)], build_side=None, kind="sort_merge_join")
-        assert refused(fact_with(below)).reason == "AMBIGUOUS_COLUMN"
+        assert refused(fact_with(below)).reason == "NOT_A_PLAIN_COLUMN"
 
     def test_at_a_projection_beside_something_not_deterministic(self) -> None:
         beside = project(FACT, attr(1), alias(5, computed("rand()", "double"), deterministic=False))
@@ -202,7 +202,7 @@ class TestStops:
 
     def test_at_a_computed_key(self) -> None:
         candidate = refused(fact_with(FACT, computed("(f_key#1 + 1)", refs=[1])))
-        assert candidate.reason == "NOT_A_PLAIN_COLUMN" and "f_key#1 + 1" in candidate.detail
+        assert candidate.reason == "NOT_A_PLAIN_COLUMN" and "f_key + 1" in candidate.detail
 
     def test_at_a_column_computed_below(self) -> None:
         below = project(FACT, alias(5, computed("(f_key#1 + 1)", refs=[1])))
@@ -313,7 +313,7 @@ class TestOperators:
         ]
 
     def test_not_a_union_whose_arms_have_other_columns(self) -> None:
-        assert refused(fact_with(union([1], FACT))).reason == "AMBIGUOUS_COLUMN"
+        assert refused(fact_with(union([1], FACT))).reason == "NOT_A_PLAIN_COLUMN"
 
     def test_a_generator_beside_the_key(self) -> None:
         assert placed_on(fact_with(generate(FACT, [60]))) == ("fact", 1)

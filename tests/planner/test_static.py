@@ -13,7 +13,7 @@ from planner.index_remarks import ScanIndex
 from planner.reasons import Refusal
 from planner.settings import PlanSettings
 from planner.snapshot import parse_snapshot
-from planner.static import could_reject, leaves_of, plan_statics, with_statics
+from planner.static import could_reject, plan_statics, with_statics
 from tests.planner.plans import Raw, column, nodes_of, scan
 
 USABLE = ScanIndex("i", frozenset({"a"}))
@@ -133,31 +133,26 @@ def test_an_answer_without_static_filters_does_not_speak_of_them() -> None:
     assert with_statics(FilterPlan((), (), ()).to_dict(), ((), ())) == FilterPlan((), (), ()).to_dict()
 
 
-def test_leaves_have_name_and_type() -> None:
-    tree = {"op": "or", "args": [eq("a"), {"op": "not", "args": [eq("b")]}, {"op": "other"}]}
-    assert leaves_of(tree) == {("a", "int"), ("b", "int")}
-
-
 @pytest.mark.parametrize("static", [[{"text": "x"}], [{"test": {}}], [5], {}])
 def test_a_snapshot_with_conditions_that_are_none_is_an_error(static: Any) -> None:
     with pytest.raises(SnapshotError):
         parse_snapshot(nodes_of(scan("t", column(1, "a"), static=static)))
 
 
-FIGURES = StaticFigures("d1.s0", packs_total=10, packs_rejected=7, rows_total=100, rows_rejected=70, rows_sure=5)
+FIGURES = StaticFigures("d1.s0", packs_total=10, packs_rejected=7, rows_total=100, rows_rejected=70, rows_sure=5, packs_told=10)
 
 
 def test_what_rejects_a_pack_is_applied_and_what_rejects_none_is_not() -> None:
     applied = decide_static(FIGURES)
     assert (applied["decision"], applied["reason"], applied["packs_kept"], applied["rows_kept"]) == ("applied", "APPLIED", 3, 30)
-    none = StaticFigures("d1.s0", 10, 0, 100, 0, 100)
+    none = StaticFigures("d1.s0", 10, 0, 100, 0, 100, 4)
     assert (decide_static(none)["decision"], decide_static(none)["reason"]) == ("skipped", "REJECTS_NO_PACK")
     assert decide_static(FIGURES, "never")["reason"] == "COST_NEVER"
 
 
 def test_an_index_that_was_not_asked_is_the_reason_only_if_nothing_is_rejected() -> None:
     refusal = Refusal("INDEX_STALE", "Index i is too stale.")
-    stale = decide_static(StaticFigures("d1.s0", 0, 0, 0, 0, 0, refusals=(refusal,)))
+    stale = decide_static(StaticFigures("d1.s0", 0, 0, 0, 0, 0, 0, refusals=(refusal,)))
     assert (stale["reason"], stale["detail"]) == ("INDEX_STALE", "Index i is too stale.")
-    other = decide_static(StaticFigures("d1.s0", 10, 7, 100, 70, 0, (Refusal("INDEX_STALE", "Remark."),), (refusal,)))
+    other = decide_static(StaticFigures("d1.s0", 10, 7, 100, 70, 0, 10, (Refusal("INDEX_STALE", "Remark."),), (refusal,)))
     assert other["reason"] == "APPLIED" and "Remark." in str(other["detail"]) and "too stale" in str(other["detail"])

@@ -49,7 +49,7 @@ class TestVerdicts:
 
     def test_figures_of_one_filter(self, store: FooterStore, three_files: list[Path]) -> None:
         verdict = verdict_on(store, loaded(store, three_files, "a"), "a", keys(5, 55))
-        assert verdict.figures(0) == PackFigures(packs_total=10, packs_rejected=8, rows_total=100, rows_rejected=80, value_span=100)
+        assert verdict.figures(0) == PackFigures(10, 8, 100, 80, value_span=100, packs_bounded=10)
 
     def test_every_filter_has_a_mask_of_its_own_and_they_intersect(self, store: FooterStore, three_files: list[Path]) -> None:
         digest = loaded(store, three_files, "a", "b")

@@ -19,7 +19,7 @@ from rtfilter.store.packindex.log import ACTIVE, LogView, read_log
 from rtfilter.store.packindex.snapshot import Snapshot, domain_of_column
 from rtfilter.store.packindex.storage import IndexFiles
 from rtfilter.store.paths import absolute
-from rtfilter.store.sketches.arrays import At, Int64s
+from rtfilter.store.sketches.arrays import At, Bools, Int64s
 from rtfilter.store.sketches.asked import ValueTest
 from rtfilter.store.sketches.domain import can_stand_for
 from rtfilter.store.sketches.kinds import KINDS, Sketch
@@ -65,12 +65,17 @@ class PackIndex:
             _log.log(level, "index %s: %s Its packs are read.", self.snapshot.definition.name, error)
         self.problems[what] = problem
 
+    def has_column(self, name: str, case_sensitive: bool) -> bool:
+        """Whether a query's column is among those that are indexed, of whatever type."""
+        return bool(self._named(name, case_sensitive))
+
+    def _named(self, name: str, case_sensitive: bool) -> list[str]:
+        columns = self.snapshot.definition.columns
+        return [column for column in columns if column == name or (not case_sensitive and column.lower() == name.lower())]
+
     def column(self, name: str, spark_type: str, case_sensitive: bool) -> str | None:
         """The indexed column that a query means, None when there is none, or sketches made for another type."""
-        if case_sensitive:
-            found = [column for column in self.snapshot.definition.columns if column == name]
-        else:
-            found = [column for column in self.snapshot.definition.columns if column.lower() == name.lower()]
+        found = self._named(name, case_sensitive)
         if len(found) != 1 or not can_stand_for(self.snapshot.definition.types[found[0]], spark_type):
             return None
         return found[0]
@@ -97,6 +102,19 @@ class PackIndex:
                     self._judge_file(file, test, numbers[begin:end] - first, part, accepts, deadline_s)
                 first = int(self._segment_ends[segment])
         return outcome
+
+    def tells(self, column: str, numbers: Int64s) -> Bools:
+        """Which of the packs with these numbers some sketch of a column holds anything of, as far as sketches can be read."""
+        told = np.zeros(len(numbers), dtype=np.bool_)
+        for number, sketch in self._cheapest_first(column):
+            first = 0
+            for segment, end in enumerate(self._segment_ends.tolist()):
+                here = np.flatnonzero((numbers >= first) & (numbers < end))
+                file = self._sketch_file(segment, number, sketch) if len(here) else None
+                if file is not None:
+                    told[here] |= _told(file, numbers[here] - first)
+                first = end
+        return told
 
     def _cheapest_first(self, column: str) -> Iterable[tuple[int, Sketch]]:
         order = list(KINDS)
@@ -137,6 +155,22 @@ class PackIndex:
                 self._tell(f"{sketch.kind} {sketch.column}", error)
                 self._files[key] = None
         return self._files[key]
+
+
+def _told(file: SketchFile, rows: Int64s) -> Bools:
+    """Of these rows of a sketch file, in any order, those that say something."""
+    told = np.zeros(len(rows), dtype=np.bool_)
+    first = 0
+    for group, end in enumerate(file.ends.tolist()):
+        here = np.flatnonzero((rows >= first) & (rows < end))
+        if len(here):
+            try:
+                found = file.rows(group)
+            except IndexStorageError:
+                continue
+            told[here] = (found.told | found.no_value)[rows[here] - first]
+        first = end
+    return told
 
 
 def _judged_in_time(rows: SketchRows, test: ValueTest, at: At, accepts: bool, deadline_s: float) -> Outcome:

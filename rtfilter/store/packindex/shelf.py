@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError, problem_of
+from rtfilter.store.index_use import INDEX_GONE, INDEX_UNREACHABLE, IndexProblem, IndexProblemError, problem_of
 from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.log import ACTIVE, read_log
 from rtfilter.store.packindex.mirror import Mirror
@@ -119,7 +119,20 @@ class IndexShelf:
             self._log_once(place, IndexProblemError(INDEX_UNREACHABLE, _too_many(place, len(folders))))
         else:
             self._told.forget(place)
+        if not folders and not os.path.isdir(place):
+            return self._gone(place)
         return [found for folder in folders[:MOST_INDEXES_IN_A_PLACE] if (found := self._shelved(folder)) is not None]
+
+    def _gone(self, place: str) -> list[ShelvedIndex]:
+        """The indexes that were open in a place that is not there any more: somebody has overwritten the table around it."""
+        with self._lock:
+            before = [(folder, each.found) for folder, each in self._open.items() if os.path.dirname(folder) == place]
+        gone = IndexProblem(INDEX_GONE, "it is not there any more, as after its table was overwritten")
+        return [
+            shelved_in(folder, None, gone, found.root if found.index is None else found.index.root)
+            for folder, found in before
+            if found is not None
+        ]
 
     def _shelved(self, folder: str) -> ShelvedIndex | None:
         storage = LocalStorage(folder)

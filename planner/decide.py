@@ -289,9 +289,7 @@ def _why_no_pack(figures: FilterFigures) -> str:
     elif unbounded == 0:
         why = "it may hold one of the keys" if figures.packs_total == 1 else "each of them may hold one of the keys"
     else:
-        why = (
-            f"footers tell no bounds of the column in {counted(unbounded, 'pack')}, and the others may hold one of the keys"
-        )
+        why = f"footers tell no bounds of the column in {counted(unbounded, 'pack')}, and the others may hold one of the keys"
     return f"It {_rejects(figures)}: {why}."
 
 
@@ -317,9 +315,7 @@ def _judge_rows(figures: FilterFigures, gains: _Gains, left: _Left, settings: De
         too_few = "Rows are not tested one by one: of those that other filters of the scan leave too few are dropped."
         return Refusal(GAIN_TOO_SMALL, too_few)
     if nothing_ahead:
-        return Refusal(
-            NOTHING_AHEAD, "Rows are not tested one by one: only the join is ahead of them, which costs as little."
-        )
+        return Refusal(NOTHING_AHEAD, "Rows are not tested one by one: only the join is ahead of them, which costs as little.")
     if left.holds_in_full(figures):
         return Refusal(PASSES_MOST_ROWS, "Rows are not tested one by one: they are for all keys of the join together.")
     if all_pass:

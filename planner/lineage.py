@@ -154,9 +154,7 @@ def _key_column(key: Expression) -> KeyColumn | Refusal:
     if not is_key_type(key.type):
         return Refusal(KEY_TYPE, f"The key is of type {key.type}, which no filter holds.")
     if not raises_past_its_type_only(key):
-        return Refusal(
-            MAY_RAISE, "The key is computed by an expression that can fail, and it would not on a row that is dropped."
-        )
+        return Refusal(MAY_RAISE, "The key is computed by an expression that can fail, and it would not on a row that is dropped.")
     return columns.source_column(key)
 
 
@@ -210,9 +208,7 @@ def _past_node(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) ->
         # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
         way = way.stopped(Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic."))
     if trace.plan.may_raise(node.id) and not _only_where_kept(trace.plan, node, wanted):
-        way = way.stopped(
-            Refusal(MAY_RAISE, f"{node.op} in between can fail on some row, and would not on a row that is dropped.")
-        )
+        way = way.stopped(Refusal(MAY_RAISE, f"{node.op} in between can fail on some row, and would not on a row that is dropped."))
     if isinstance(node, Exchange):
         if node.kind == REUSED_EXCHANGE:
             way = way.stopped(Refusal(SHARED_EXCHANGE, f"{node.op} takes the rows that another exchange has made."))

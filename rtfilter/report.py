@@ -59,7 +59,8 @@ class FilterReport:
 
     With `strategy` `static` it is no join: `build` is what the query itself asks of the scan, judged by the table's indexes.
     `decision` is `applied`, `skipped` or `failed`; `reason` an UPPER_SNAKE code and `detail` its sentence. Counts and times are
-    None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured.
+    None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured,
+    and `estimated_cost_ms` what it took to get there: the wait, reading keys and asking for verdicts.
     With `gate` the scan waited for the build side. `rows_tested`: rows were tested above the scan one by one, beside its packs;
     `rows_seen` and `rows_dropped` count them, and `passed_expected` is the share that the planner expected to pass, `passed_actual`
     the one that did. `ran` is False where the scan did not run after all (its stage's result was that of an equal one, or not
@@ -91,6 +92,12 @@ class FilterReport:
     passed_expected: float | None = None
     index_reasons: tuple[str, ...] = ()
     ran: bool | None = None
+    estimated_cost_ms: float | None = None
+
+    @property
+    def estimated_net_ms(self) -> float | None:
+        """The expected gain less all that the filter has cost; None where no gain is known."""
+        return None if self.estimated_gain_ms is None else self.estimated_gain_ms - (self.estimated_cost_ms or 0.0)
 
     @property
     def passed_actual(self) -> float | None:
@@ -98,7 +105,12 @@ class FilterReport:
         return 1.0 - self.rows_dropped / self.rows_seen if self.rows_seen and self.rows_dropped is not None else None
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "index_reasons": list(self.index_reasons), "passed_actual": self.passed_actual}
+        return {
+            **asdict(self),
+            "index_reasons": list(self.index_reasons),
+            "passed_actual": self.passed_actual,
+            "estimated_net_ms": self.estimated_net_ms,
+        }
 
     def cells(self) -> list[str]:
         """The row of this candidate under COLUMNS."""
@@ -297,7 +309,7 @@ def _unfilled(entry: FilterReport, error: str | None) -> FilterReport:
 def _entry(name: str, known: Json) -> FilterReport:
     texts = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
     packs = ("packs_total", "packs_kept", "rows_total", "rows_kept", "rows_dropped", "rows_seen", "passed_expected")
-    numbers = ("keys", "build_rows", "fill_ms", *packs, "estimated_gain_ms")
+    numbers = ("keys", "build_rows", "fill_ms", *packs, "estimated_gain_ms", "estimated_cost_ms")
     values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}
     values.update({key: known.get(key) for key in numbers})
     values["index_reasons"] = tuple(str(code) for code in known.get("index_reasons") or ())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rtfilter.bench.modes import DUCKDB, OFF, RTFILTER
-from rtfilter.bench.predictions import took_part
+from rtfilter.bench.predictions import net_gain_ms, took_part
 from rtfilter.bench.result import SIGNIFICANT, Result, speedup
 from rtfilter.bench.run import Measurement
 from rtfilter.bench.sign_test import sign_test
@@ -111,6 +111,6 @@ def packs_share(measured: Measurement) -> float | None:
 
 def expected_gain_ms(measured: Measurement) -> float | None:
     """What the planner expected of the filters that it applied to scans that ran; None when there were none."""
-    gains = [candidate.get("estimated_gain_ms") for candidate in measured.last.filters if took_part(candidate)]
-    known = [float(gain) for gain in gains if gain is not None]
+    applied = [each for each in measured.last.filters if took_part(each)]
+    known = [net_gain_ms(each) for each in applied if each.get("estimated_gain_ms") is not None]
     return sum(known) if known else None

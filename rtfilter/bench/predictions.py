@@ -47,9 +47,14 @@ def _of_query(query_id: str, gained_ms: float, filters: Sequence[Mapping[str, An
     total = sum(removed)
     shares = [rows / total if total else 1.0 / len(applied) for rows in removed]
     return [
-        FilterGain(query_id, str(each.get("id", "")), float(each["estimated_gain_ms"]), share * gained_ms)
+        FilterGain(query_id, str(each.get("id", "")), net_gain_ms(each), share * gained_ms)
         for each, share in zip(applied, shares, strict=True)
     ]
+
+
+def net_gain_ms(candidate: Mapping[str, Any]) -> float:
+    """The expected gain of a filter less its cost, in ms; results of older versions have the difference as the gain."""
+    return float(candidate["estimated_gain_ms"]) - float(candidate.get("estimated_cost_ms") or 0.0)
 
 
 def took_part(candidate: Mapping[str, Any]) -> bool:

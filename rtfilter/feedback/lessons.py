@@ -126,7 +126,7 @@ def was_too_dear(entry: FilterReport) -> bool:
     That is known after the fill, from every pack and the exact keys; where rows turned out to be dropped more often than was
     expected then, or of more packs than were known, the estimate says nothing.
     """
-    if entry.estimated_gain_ms is None or entry.estimated_gain_ms >= 0.0 or not entry.rows_total:
+    if entry.estimated_net_ms is None or entry.estimated_net_ms >= 0.0 or not entry.rows_total:
         return False
     if entry.passed_actual is None or entry.passed_expected is None:
         return not entry.rows_tested

@@ -271,7 +271,7 @@ def test_a_stale_index_says_so_and_a_refresh_mends_it(spark: SparkSession, check
     index.refresh("quick")
     spark.conf.set("rtfilter.enabled", True)
     planned = rtfilter.why_not(spark.sql("select v from spread where n = 7003")).keys[0]
-    assert planned.reason == "PLANNED" and "covered 4 of 5 files as they were then" in planned.detail
+    assert planned.reason == "PLANNED" and "lacked 1 new file when it was last looked at" in planned.detail
     index.refresh()
     assert check("select v from spread where n = 7003", rejects=True).packs_rejected == PACKS + 3
     assert report_of(spark).filters[0].detail == "It rejects 43 of 44 packs."

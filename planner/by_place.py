@@ -12,7 +12,9 @@ Spark's own splits, for they cost nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.expressions import shortened, text_of, without_ids
@@ -60,14 +62,27 @@ class _Rows:
     behind: bool | None = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What there is to say of the nodes of a plan, looked up once: the way up from each scan passes many of them again.
+
+    `outspoken`: the nodes that there is anything to say of, few, and in most plans none. `by_chance`: those that may do otherwise
+    with the same rows when they run a second time, in order. `alike`: by the number that they share, exchanges of equal rows.
+    """
+
+    outspoken: frozenset[int]
+    by_chance: Sequence[int]
+    alike: Mapping[int, Sequence[int]]
+
+
 def refuse_by_place(plan: Plan, scan: int) -> Refusal | None:
     """Why the tasks of a scan must keep the rows that they have without a filter."""
-    return _place_of(plan, scan).refusal if _outspoken(plan) else None
+    return _place_of(plan, scan).refusal if _said(plan).outspoken else None
 
 
 def keeps_splits(plan: Plan, scan: int, goes_on: bool) -> bool:
     """Whether a narrowed scan must keep Spark's own splits. `goes_on`: what is made of the plan's rows is not known."""
-    if not goes_on and not _outspoken(plan):
+    if not goes_on and not _said(plan).outspoken:
         return False
     place = _place_of(plan, scan)
     return place.by_order or (goes_on and place.reaches_root)
@@ -75,7 +90,9 @@ def keeps_splits(plan: Plan, scan: int, goes_on: bool) -> bool:
 
 def chance_in(plan: Plan, source: int) -> PlanNode | None:
     """A node of a subtree that may do otherwise with the same rows when it runs a second time."""
-    return next((node for node in plan.subtree(source) if _goes_by_chance(node)), None)
+    by_chance = _said(plan).by_chance
+    first = bisect_left(by_chance, source)
+    return plan.nodes[by_chance[first]] if first < len(by_chance) and by_chance[first] < plan.ends[source] else None
 
 
 def _place_of(plan: Plan, scan: int) -> ScanPlace:
@@ -84,24 +101,31 @@ def _place_of(plan: Plan, scan: int) -> ScanPlace:
     return plan.places[scan]
 
 
-def _outspoken(plan: Plan) -> frozenset[int]:
-    """The nodes that there is anything to say of: few, and in most plans none."""
-    if not plan.outspoken:
-        plan.outspoken.append(frozenset(node.id for node in plan.nodes if _is_outspoken(plan, node)))
-    return plan.outspoken[0]
-
-
-def _is_outspoken(plan: Plan, node: PlanNode) -> bool:
-    if node.by_order is not None or node.asks_for_file or not plan.is_deterministic(node.id):
-        return True
-    if isinstance(node, Exchange | QueryStage):
-        return node.same is not None
-    return isinstance(node, OtherNode) and (_takes_by_place(node) or _goes_by_order(node))
+def _said(plan: Plan) -> _Said:
+    found = plan.said_of_places.get(_Said)
+    if found is None:
+        alike: dict[int, list[int]] = defaultdict(list)
+        outspoken, by_chance = set(), []
+        for node in plan.nodes:
+            if isinstance(node, Exchange | QueryStage) and node.same is not None:
+                alike[node.same].append(node.id)
+                outspoken.add(node.id)
+            steady = plan.is_deterministic(node.id)
+            by_name = isinstance(node, OtherNode) and (_takes_by_place(node) or _goes_by_order(node))
+            if not steady or by_name or node.by_order is not None or node.asks_for_file:
+                outspoken.add(node.id)
+            if (not steady and _value_by_place(node) is not None) or (by_name and _takes_some(node)):
+                by_chance.append(node.id)
+        found = _Said(frozenset(outspoken), tuple(by_chance), alike)
+        plan.said_of_places[_Said] = found
+    assert isinstance(found, _Said)
+    return found
 
 
 def _looked_up(plan: Plan, scan: int) -> ScanPlace:
     """Up from a scan, above all uses of what is computed once for several."""
     by_order = reaches_root = False
+    outspoken = _said(plan).outspoken
     stack, seen = [(plan.parents[scan], _Rows())], {scan}
     while stack:
         at, rows = stack.pop()
@@ -112,7 +136,7 @@ def _looked_up(plan: Plan, scan: int) -> ScanPlace:
         seen.add(at)
         node = plan.nodes[at]
         above = _past(node, rows)
-        if at in _outspoken(plan):
+        if at in outspoken:
             refusal = _refusal(plan, node, rows)
             if refusal is not None:
                 return ScanPlace(refusal)
@@ -124,8 +148,7 @@ def _looked_up(plan: Plan, scan: int) -> ScanPlace:
 
 def _other_uses(plan: Plan, node: PlanNode) -> Iterator[int]:
     if isinstance(node, Exchange | QueryStage) and node.same is not None:
-        alike = (each for each in plan.nodes if isinstance(each, Exchange | QueryStage) and each.same == node.same)
-        yield from (each.id for each in alike if each.id != node.id)
+        yield from (each for each in _said(plan).alike[node.same] if each != node.id)
 
 
 def _past(node: PlanNode, rows: _Rows) -> _Rows:
@@ -188,7 +211,6 @@ def _goes_by_order(node: PlanNode) -> bool:
     return isinstance(node, OtherNode) and any(name in node.op for name in (*_TAKES_BY_ORDER, *_GIVES_BY_ORDER))
 
 
-def _goes_by_chance(node: PlanNode) -> bool:
-    if isinstance(node, OtherNode) and any(name in node.op for name in (*_TAKES_BY_PLACE, *_TAKES_BY_ORDER)):
-        return True
-    return _value_by_place(node) is not None
+def _takes_some(node: PlanNode) -> bool:
+    """Whether an operator takes some rows and leaves others, which may be others when it runs a second time."""
+    return any(name in node.op for name in (*_TAKES_BY_PLACE, *_TAKES_BY_ORDER))

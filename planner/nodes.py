@@ -280,8 +280,8 @@ class Plan:
     equalities: dict[int, Mapping[int, int]] = field(default_factory=dict, compare=False, repr=False)
     # By scan: what the place and the order of its rows are used for; planner/by_place.py fills it.
     places: dict[int, ScanPlace] = field(default_factory=dict, compare=False, repr=False)
-    # The nodes that there is something to say of in that: one set, once it was looked for.
-    outspoken: list[frozenset[int]] = field(default_factory=list, compare=False, repr=False)
+    # What by_place.py looks up once for all scans.
+    said_of_places: dict[Hashable, object] = field(default_factory=dict, compare=False, repr=False)
     # By filter: what names it beyond this query; planner/traits.py fills it.
     traits: dict[Hashable, Traits] = field(default_factory=dict, compare=False, repr=False)
     _types: dict[int, str] = field(default_factory=dict, compare=False, repr=False)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from planner.errors import SnapshotError
 from planner.expressions import Expression, parse_expression, parse_expressions, read_moved
@@ -41,9 +40,8 @@ from planner.raising import in_any_order, read_may_raise, read_steps
 from planner.raw import Raw, check_present, read_count, read_field, read_ids, read_list, read_words
 
 
-@dataclass(frozen=True, slots=True)
-class _Common:
-    """The fields that every node has, in the order of the constructors."""
+class _Common(NamedTuple):
+    """The fields that every node has, in the order of the constructors. A tuple, for there is one for each node."""
 
     id: int
     op: str
@@ -56,14 +54,6 @@ class _Common:
     by_place: str | None
     by_order: str | None
     asks_for_file: bool
-
-    def fields(
-        self,
-    ) -> tuple[
-        int, str, tuple[int, ...], tuple[int, ...], bool, bool, tuple[Expression, ...], str | None, str | None, str | None, bool
-    ]:
-        own = self.id, self.op, self.children, self.output, self.deterministic, self.may_raise, self.moved, self.literals
-        return *own, self.by_place, self.by_order, self.asks_for_file
 
 
 def parse_snapshot(nodes: object) -> Plan:
@@ -160,7 +150,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         for column in read_list(raw, "columns", where)
     )
     return Scan(
-        *common.fields(),
+        *common,
         table=read_field(raw, "table", str, where),
         format=read_field(raw, "format", str, where),
         plain_parquet=read_field(raw, "plain_parquet", bool, where),
@@ -211,22 +201,22 @@ def parse_hints(raw: Raw, where: str) -> tuple[TableHint, ...]:
 
 
 def _project(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
-    return Project(*common.fields(), exprs=parse_expressions(raw, "exprs", where))
+    return Project(*common, exprs=parse_expressions(raw, "exprs", where))
 
 
 def _filter(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
     condition = parse_expression(raw.get("condition"), where)
     thinned = raw.get("thinned", False) is True
-    return Filter(*common.fields(), condition=condition, conjuncts=read_words(raw, "conjuncts", where), thinned=thinned)
+    return Filter(*common, condition=condition, conjuncts=read_words(raw, "conjuncts", where), thinned=thinned)
 
 
 def _aggregate(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
     grouping, results = parse_expressions(raw, "grouping", where), parse_expressions(raw, "results", where)
-    return Aggregate(*common.fields(), grouping=grouping, results=results)
+    return Aggregate(*common, grouping=grouping, results=results)
 
 
 def _window(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
-    return Window(*common.fields(), partition=parse_expressions(raw, "partition", where))
+    return Window(*common, partition=parse_expressions(raw, "partition", where))
 
 
 def _expand(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
@@ -236,7 +226,7 @@ def _expand(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
         check_present(column, "source", where)
         source = column["source"]
         sources.append((id_, None if source is None else parse_expression(source, where)))
-    return Expand(*common.fields(), sources=tuple(sources))
+    return Expand(*common, sources=tuple(sources))
 
 
 def _join(raw: Raw, kind: str, common: _Common, where: str) -> PlanNode:
@@ -251,7 +241,7 @@ def _join(raw: Raw, kind: str, common: _Common, where: str) -> PlanNode:
     check_present(raw, "condition", where)
     condition = raw["condition"]
     return Join(
-        *common.fields(),
+        *common,
         kind=kind,
         join_type=read_field(raw, "join_type", str, where),
         build_side=build_side,
@@ -265,13 +255,13 @@ def _join(raw: Raw, kind: str, common: _Common, where: str) -> PlanNode:
 def _exchange(raw: Raw, kind: str, common: _Common, where: str) -> PlanNode:
     if kind != REUSED_EXCHANGE:
         check_present(raw, "same", where)
-    return Exchange(*common.fields(), kind=kind, same=read_count(raw, "same", where))
+    return Exchange(*common, kind=kind, same=read_count(raw, "same", where))
 
 
 def _query_stage(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
     check_present(raw, "same", where)
     return QueryStage(
-        *common.fields(),
+        *common,
         broadcast=read_field(raw, "broadcast", bool, where),
         shuffle=read_field(raw, "shuffle", bool, where),
         materialized=read_field(raw, "materialized", bool, where),
@@ -282,12 +272,12 @@ def _query_stage(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
 
 
 def _other(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
-    return OtherNode(*common.fields(), runs=_runs(raw, where))
+    return OtherNode(*common, runs=_runs(raw, where))
 
 
 def _bare(node: type[Sort | Union | Generate]) -> Callable[[Raw, str, _Common, str], PlanNode]:
     def read(_raw: Raw, _kind: str, common: _Common, _where: str) -> PlanNode:
-        return node(*common.fields())
+        return node(*common)
 
     return read
 

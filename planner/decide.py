@@ -56,7 +56,8 @@ class FilterFigures:
     planning said of the scan's rows. Packs and rows are those of files whose footers are known; `files_rejected` have no pack left.
     `value_span` is the global max - min + 1 of the column over the packs that have bounds; None if none has or it counts nothing.
     `packs_bounded`: packs of which footers tell bounds, or that all is null. `footer_problem`: what is the matter with the first of
-    the `files_unknown` whose footer can't be used, empty where none was read in time.
+    the `files_unknown` whose footer can't be used, empty where none was read in time. `column_problem`: the same of the first
+    file in which only this column can't be understood.
     """
 
     id: str
@@ -75,6 +76,7 @@ class FilterFigures:
     packs_bounded: int = 0
     files_unknown: int = 0
     footer_problem: str = ""
+    column_problem: str = ""
     files_rejected: int = 0
     # Rows of packs of which every row surely passes.
     rows_sure: int = 0
@@ -290,7 +292,8 @@ def _why_no_pack(figures: FilterFigures) -> str:
         why = "it may hold one of the keys" if figures.packs_total == 1 else "each of them may hold one of the keys"
     else:
         why = f"footers tell no bounds of the column in {counted(unbounded, 'pack')}, and the others may hold one of the keys"
-    return f"It {_rejects(figures)}: {why}."
+    problem = f" ({figures.column_problem})" if unbounded and figures.column_problem else ""
+    return f"It {_rejects(figures)}: {why}{problem}."
 
 
 def _rejects(figures: FilterFigures) -> str:

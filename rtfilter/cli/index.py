@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from planner.counted import counted
 from rtfilter.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -230,10 +231,14 @@ def _progress() -> Iterator[Tell]:
 
 def _print_build(built: Index, report: BuildReport | None, as_json: bool) -> None:
     said = {} if report is None else report.to_dict()
-    problems = {} if report is None else dict(report.problems)
     _print_done(built, said, as_json)
-    for path, problem in problems.items():
+    if report is None:
+        return
+    for path, problem in report.problems:
         click.echo(f"rtfilter: {path} is not indexed: {problem}", err=True)
+    for each in report.not_held:
+        where = f"{each.files} of {counted(report.files, 'file')}"
+        click.echo(f"rtfilter: the column {each.column!r} is not indexed in {where}: {each.reason}", err=True)
 
 
 def _print_done(changed: Index, said: dict[str, Any], as_json: bool) -> None:
@@ -241,7 +246,7 @@ def _print_done(changed: Index, said: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(content)
     else:
-        figures = "".join(f", {key.replace('_', ' ')} {value}" for key, value in said.items() if key != "problems")
+        figures = "".join(f", {key.replace('_', ' ')} {value}" for key, value in said.items() if not isinstance(value, dict))
         click.echo(f"{changed.name}: {content['state']}{figures}")
 
 

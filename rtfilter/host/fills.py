@@ -179,6 +179,7 @@ def _figures(asked: Message, position: int | None, found: StoreVerdict) -> Filte
         packs_bounded=0 if known is None else known.packs_bounded,
         files_unknown=verdict.files_unknown,
         footer_problem=verdict.problem,
+        column_problem="" if known is None else known.column_problem,
         files_rejected=0 if position is None else verdict.files_rejected(position),
         rows_sure=_rows_sure(asked, position, found),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -14,11 +15,14 @@ from pyspark.sql import SparkSession
 from rtfilter.errors import IndexDefinitionError, did_you_mean, first_line
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.places import file_access
+from rtfilter.store.packindex.footer import read_tail
 from rtfilter.store.packindex.listing import ListedTable, list_directory, table_files
 from rtfilter.store.packindex.remote import qualified
 from rtfilter.store.packindex.remote_table import list_remote_table, remote_table_files
+from rtfilter.store.packindex.sketching import TableFile
 from rtfilter.store.paths import is_remote, local_path
 from rtfilter.store.sketches.kinds import Sketch, check_type
+from rtfilter.store.table_footer import table_footer
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +119,29 @@ def _path_for_spark(listed: ListedTable) -> str:
 
 
 def _types_of_file(table: ListedTable) -> dict[str, str]:
+    first = table.files[0]
     try:
-        schema = pq.read_schema(table.files[0].local)
+        schema = pq.read_schema(first.local)
+        lost: Mapping[str, str] = {}
+    except (pa.ArrowException, OSError):
+        schema, lost = _decodable_schema(first)
     except Exception as error:  # pyarrow raises many kinds
-        raise IndexDefinitionError(f"{table.files[0].local} is no Parquet file: {error}") from error
-    return {field.name: spark_type_of(field.type) for field in schema}
+        raise IndexDefinitionError(f"{first.local} is no Parquet file: {error}") from error
+    return {field.name: _type_text(field, lost) for field in schema}
+
+
+def _type_text(field: pa.Field, lost: Mapping[str, str]) -> str:
+    return f"unknown ({lost[field.name]})" if field.name in lost else spark_type_of(field.type)
+
+
+def _decodable_schema(file: TableFile) -> tuple[pa.Schema, Mapping[str, str]]:
+    """The schema of a file of which pyarrow can't decode everything, and the columns that it can't, with the reason."""
+    try:
+        with open(file.local, "rb") as opened:
+            footer = table_footer(read_tail(opened, file.size_bytes), None)
+    except Exception as error:  # pyarrow raises many kinds
+        raise IndexDefinitionError(f"{file.local} is no Parquet file: {error}") from error
+    return footer.metadata.schema.to_arrow_schema(), footer.lost
 
 
 def _catalog_table(spark: SparkSession, table: str) -> ListedTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -50,10 +51,14 @@ class ColumnKey:
 
 @dataclass(frozen=True, slots=True)
 class LaidOutColumn:
-    """One column over all packs of a layout; `unread` are files of the layout of which this column was not read."""
+    """One column over all packs of a layout; `unread` are files of the layout of which this column was not read.
+
+    `problem`: the first file of which it can't be understood, and why; empty where there is none.
+    """
 
     bounds: PackBounds
     unread: tuple[int, ...]
+    problem: str = ""
 
 
 @dataclass(slots=True)
@@ -76,7 +81,7 @@ class FileList:
         self.layout = None
         self.columns = {}
 
-    def laid_out(self, wanted: Sequence[ColumnKey], stats_of: StatsOf) -> tuple[PackLayout, list[PackBounds]]:
+    def laid_out(self, wanted: Sequence[ColumnKey], stats_of: StatsOf) -> tuple[PackLayout, list[LaidOutColumn]]:
         """The layout and the wanted columns, made anew only where a file has become known since, or another one."""
         layout = self.layout
         if (
@@ -86,7 +91,7 @@ class FileList:
         ):
             self.drop_layout()
             layout = self.layout = _lay_out(self.files, stats_of)
-        return layout, [self._column(layout, key, stats_of).bounds for key in wanted]
+        return layout, [self._column(layout, key, stats_of) for key in wanted]
 
     def _column(self, layout: PackLayout, key: ColumnKey, stats_of: StatsOf) -> LaidOutColumn:
         if self._lacks(key, stats_of):
@@ -154,6 +159,7 @@ def _lay_out_column(files: Sequence[FileIdentity], layout: PackLayout, key: Colu
     type = probe_type(key.type)
     placed: list[tuple[slice, SeenBounds]] = []
     unread = []
+    problem = ""
     at = 0
     for i, count in enumerate(layout.counts.tolist()):
         if count < 0:
@@ -161,6 +167,8 @@ def _lay_out_column(files: Sequence[FileIdentity], layout: PackLayout, key: Colu
         stats = stats_of(files[i])
         if not _has_column(stats, key.name):
             unread.append(i)
+        if not problem and stats is not None and (reason := stats.problem_of(key.name, key.case_sensitive)):
+            problem = f"{os.path.basename(files[i].path)}: {reason}"
         seen = None if type is None else _seen_bounds(stats, key, type, count)
         if seen is not None:
             span = slice(at, at + count)
@@ -169,7 +177,7 @@ def _lay_out_column(files: Sequence[FileIdentity], layout: PackLayout, key: Colu
         at += count
     lows, highs = _levels(packs, type, placed)
     hidden = None if type is None else type.hidden
-    return LaidOutColumn(pack_bounds(lows, highs, has_bounds, all_null, nulls, hidden), tuple(unread))
+    return LaidOutColumn(pack_bounds(lows, highs, has_bounds, all_null, nulls, hidden), tuple(unread), problem)
 
 
 def _seen_bounds(stats: FileStats | None, key: ColumnKey, type: ProbeType, count: int) -> SeenBounds | None:

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from rtfilter.store.arrays import Int64s
 from rtfilter.store.column_bounds import ColumnBounds, column_bounds
 from rtfilter.store.file_origin import file_origin
-from rtfilter.store.packindex.footer import pack_starts
-from rtfilter.store.raw_statistics import bounds_have_widths, needs_a_look, stored_width
+from rtfilter.store.packindex.footer import SignedFooterError, pack_starts
+from rtfilter.store.raw_statistics import leaves_of_other_widths, needs_a_look, stored_width
+from rtfilter.store.table_footer import TableFooter, table_footer, undecodable
 
 # The size of most footers; a larger one costs a second read.
 FIRST_READ_BYTES = 64 << 10
@@ -34,10 +33,14 @@ _ENCRYPTED_MAGIC = b"PARE"
 
 @dataclass(frozen=True, slots=True)
 class FileColumn:
-    """A top-level column of a file under an asked name; `bounds` is None when its type cannot be used."""
+    """A top-level column of a file under an asked name; `bounds` is None when its type cannot be used.
+
+    `problem`: why this column of the file can't be understood, empty where it can.
+    """
 
     name: str
     bounds: ColumnBounds | None
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,16 @@ class FileStats:
 
     def bounds_of(self, name: str, case_sensitive: bool) -> ColumnBounds | None:
         """The bounds of a column by Spark's name for it; None when it is missing, ambiguous or of another kind."""
-        matching = self.columns.get(name.lower(), ())
-        if case_sensitive:
-            matching = tuple(column for column in matching if column.name == name)
+        matching = self._matching(name, case_sensitive)
         return matching[0].bounds if len(matching) == 1 else None
+
+    def problem_of(self, name: str, case_sensitive: bool) -> str:
+        """Why a column can't be understood, empty where that is not so."""
+        return next((column.problem for column in self._matching(name, case_sensitive) if column.problem), "")
+
+    def _matching(self, name: str, case_sensitive: bool) -> tuple[FileColumn, ...]:
+        matching = self.columns.get(name.lower(), ())
+        return tuple(column for column in matching if column.name == name) if case_sensitive else matching
 
     def with_columns_of(self, other: FileStats) -> FileStats:
         """The same packs, with the columns of both; only these where the footers differ (a file replaced unnoticed)."""
@@ -140,16 +149,16 @@ def parse_footer_tail(tail: bytes, columns: Iterable[str]) -> FileStats | Footer
     if isinstance(wanted_bytes, FooterProblem):
         return wanted_bytes
     try:
-        metadata = pq.read_metadata(pa.BufferReader(tail))
-        # A plaintext footer with encrypted columns ends in a signature of 28 bytes; pyarrow aborts the process on such a column.
-        if metadata.serialized_size != wanted_bytes - 8:
-            return FooterProblem("the footer is signed (columns may be encrypted), or damaged")
-        return _file_stats(metadata, tail[:-8], sorted({name.lower() for name in columns}))
+        wanted = sorted({name.lower() for name in columns})
+        return _file_stats(table_footer(tail, wanted), tail[:-8], wanted)
+    except SignedFooterError as error:
+        return FooterProblem(str(error))
     except Exception as error:  # pyarrow raises many kinds; none may leave the store
         return FooterProblem(f"the footer can't be understood: {error}")
 
 
-def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | FooterProblem:
+def _file_stats(parsed: TableFooter, footer: bytes, wanted: list[str]) -> FileStats | FooterProblem:
+    metadata = parsed.metadata
     packs = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     try:
         starts = pack_starts(metadata)
@@ -158,20 +167,28 @@ def _file_stats(metadata: Any, footer: bytes, wanted: list[str]) -> FileStats | 
         return FooterProblem(str(error))
     rows = np.array([pack.num_rows for pack in packs], dtype=np.int64)
     found = _find_columns(metadata.schema, wanted)
-    if needs_a_look(metadata.created_by):
-        leaves = [leaf for matching in found.values() for _, leaf in matching if leaf is not None]
-        widths = {leaf: width for leaf in leaves if (width := stored_width(metadata.schema.column(leaf))) is not None}
-        if not bounds_have_widths(footer, widths):
-            return FooterProblem("the statistics of a column have the wrong length")
+    problems = {**_wrong_widths(metadata, footer, found), **parsed.lost}
     origin = file_origin(metadata, footer)
-    columns = {
-        name: tuple(
-            FileColumn(real_name, None if leaf is None else column_bounds(metadata.schema.column(leaf), packs, leaf, origin))
-            for real_name, leaf in matching
-        )
-        for name, matching in found.items()
-    }
+
+    def column(name: str, leaf: int | None) -> FileColumn:
+        if leaf is None or name in problems:
+            return FileColumn(name, None, problems.get(name, ""))
+        try:
+            return FileColumn(name, column_bounds(metadata.schema.column(leaf), packs, leaf, origin))
+        except Exception as error:  # of many kinds, for statistics that pyarrow can't decode; the other columns stay
+            return FileColumn(name, None, undecodable(error))
+
+    columns = {name: tuple(column(*each) for each in matching) for name, matching in found.items()}
     return FileStats(_digest(footer), np.array(starts, dtype=np.int64), rows, columns)
+
+
+def _wrong_widths(metadata: Any, footer: bytes, found: Mapping[str, list[tuple[str, int | None]]]) -> dict[str, str]:
+    """The columns that pyarrow must not be asked about."""
+    if not needs_a_look(metadata.created_by):
+        return {}
+    names = {leaf: name for matching in found.values() for name, leaf in matching if leaf is not None}
+    widths = {leaf: width for leaf in names if (width := stored_width(metadata.schema.column(leaf))) is not None}
+    return {names[leaf]: "its statistics have the wrong length" for leaf in leaves_of_other_widths(footer, widths)}
 
 
 def _digest(footer: bytes) -> int:

@@ -1,14 +1,15 @@
 """A look at a footer's raw statistics before pyarrow reads them: it ends the process on a bound that is shorter than its type.
 
-Parquet footers are structs of thrift's compact protocol: per field a byte with the distance to the last field's number and the
-kind, then the value; numbers are varints, strings have a length ahead. Going through one in Python takes tens of microseconds per
-column chunk, so files of the writers that nearly every file is from are spared it.
+Going through a footer in Python takes tens of microseconds per column chunk, so files of the writers that nearly every file is from
+are spared it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from rtfilter.store.thrift import BINARY, Reader
 
 # Writers that are known to store bounds in full length.
 SPARED_WRITERS = ("parquet-mr version", "parquet-cpp-arrow version", "DuckDB version")
@@ -17,7 +18,6 @@ MOST_CHUNKS = 50_000
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
 
-_STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
 # Field numbers of parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData, Statistics.
 _ROW_GROUPS, _COLUMNS, _META_DATA, _STATISTICS, _BOUNDS = 4, 1, 3, 12, frozenset({1, 2, 5, 6})
 
@@ -33,15 +33,16 @@ def stored_width(column: Any) -> int | None:
     return length
 
 
-def bounds_have_widths(footer: bytes, widths: Mapping[int, int]) -> bool:
-    """Whether every bound of these leaf columns has its width in bytes, in every row group.
+def leaves_of_other_widths(footer: bytes, widths: Mapping[int, int]) -> frozenset[int]:
+    """Those of these leaf columns that have a bound of another width in bytes, in any row group.
 
     Raises:
         IndexError: the footer ends too early.
         ValueError: it holds something that thrift does not know, or too many column chunks.
     """
-    reader = _Reader(footer)
+    reader = Reader(footer)
     chunks = 0
+    found: set[int] = set()
     for number, kind in reader.fields():
         if number != _ROW_GROUPS:
             reader.skip(kind)
@@ -56,11 +57,11 @@ def bounds_have_widths(footer: bytes, widths: Mapping[int, int]) -> bool:
                     if chunks > MOST_CHUNKS:
                         raise ValueError(f"more than {MOST_CHUNKS:,} column chunks by a writer that is not known")
                     if not _chunk_fits(reader, widths.get(leaf)):
-                        return False
-    return True
+                        found.add(leaf)
+    return frozenset(found)
 
 
-def _chunk_fits(reader: _Reader, width: int | None) -> bool:
+def _chunk_fits(reader: Reader, width: int | None) -> bool:
     fits = True
     for number, kind in reader.fields():
         if number != _META_DATA:
@@ -74,69 +75,5 @@ def _chunk_fits(reader: _Reader, width: int | None) -> bool:
                 begin = reader.at
                 reader.skip(bound_kind)
                 # One byte says how long so short a string is.
-                fits &= bound not in _BOUNDS or (bound_kind == _BINARY and reader.at - begin == (1 if width < 128 else 2) + width)
+                fits &= bound not in _BOUNDS or (bound_kind == BINARY and reader.at - begin == (1 if width < 128 else 2) + width)
     return fits
-
-
-class _Reader:
-    """A place in a text of the compact protocol, which goes on with what is read or skipped."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.at = 0
-
-    def byte(self) -> int:
-        self.at += 1
-        return self.data[self.at - 1]
-
-    def varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.byte()
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-
-    def fields(self) -> Iterator[tuple[int, int]]:
-        """Number and kind of each field of a struct; the caller reads or skips its value before it goes on."""
-        number = 0
-        while (head := self.byte()) != _STOP:
-            delta = head >> 4
-            if delta:
-                number += delta
-            else:
-                raw = self.varint()
-                number = raw >> 1 ^ -(raw & 1)
-            yield number, head & 0x0F
-
-    def elements(self) -> Iterator[int]:
-        """The kind of each element of a list; the caller reads or skips it before it goes on."""
-        head = self.byte()
-        count = self.varint() if head >> 4 == 15 else head >> 4
-        for _ in range(count):
-            yield head & 0x0F
-
-    def skip(self, kind: int) -> None:
-        if kind in (_TRUE, _FALSE):
-            return
-        if kind == _BYTE:
-            self.at += 1
-        elif kind < _DOUBLE:
-            self.varint()
-        elif kind == _DOUBLE:
-            self.at += 8
-        elif kind == _BINARY:
-            length = self.varint()
-            self.at += length
-        elif kind in (_LIST, _SET):
-            for element in self.elements():
-                # A truth value alone in a list takes a byte.
-                self.skip(_BYTE if element in (_TRUE, _FALSE) else element)
-        elif kind == _STRUCT:
-            for _, field in self.fields():
-                self.skip(field)
-        else:
-            raise ValueError(f"a footer has no values of kind {kind}")
-        if self.at > len(self.data):
-            raise IndexError("the footer ends within a value")

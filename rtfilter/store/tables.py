@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_all
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -61,7 +61,8 @@ class ColumnFilter:
 @dataclass(frozen=True, slots=True)
 class PackFigures:
     """What one filter alone does to the known packs. `value_span`: highest minus lowest bound plus 1, None without bounds
-    and for byte strings. `packs_bounded`: those of which footers tell bounds of the column, or that all is null."""
+    and for byte strings. `packs_bounded`: those of which footers tell bounds of the column, or that all is null.
+    `column_problem`: the first file in which the column can't be understood, and why."""
 
     packs_total: int
     packs_rejected: int
@@ -69,6 +70,7 @@ class PackFigures:
     rows_rejected: int
     value_span: int | None
     packs_bounded: int
+    column_problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class Verdict:
     `counts` (int32): packs per file in list order, -1 for a file that is not known and is read whole. `starts` and `rows` (int64)
     and each mask of `keep` and `bounded` (one per filter, in the order asked) have an entry per pack of the known files, in list
     order. `problem`: what is the matter with the first unknown file whose footer can't be used, empty where none is known to be so.
+    `column_problems`: for each filter the same of its column.
     """
 
     counts: npt.NDArray[np.int32]
@@ -87,6 +90,7 @@ class Verdict:
     value_spans: tuple[int | None, ...]
     bounded: tuple[Bools, ...] = ()
     problem: str = ""
+    column_problems: tuple[str, ...] = ()
 
     @property
     def files_unknown(self) -> int:
@@ -130,6 +134,7 @@ class Verdict:
             rows_rejected=rows_total - self.rows_kept(keep),
             value_span=self.value_spans[number],
             packs_bounded=int(np.count_nonzero(self.bounded[number])),
+            column_problem=self.column_problems[number],
         )
 
 
@@ -352,9 +357,11 @@ class FooterStore:
         with self._lock:
             layout, columns = files.laid_out(keys, self._cache.get)
             self._shrink(files)
-        keep = tuple(might_match(column, each.keys) for column, each in zip(columns, filters, strict=True))
-        spans, bounded = tuple(column.value_span for column in columns), tuple(~column.unknown for column in columns)
-        verdict = Verdict(layout.counts, layout.starts, layout.rows, keep, spans, bounded, self._problem(files, layout))
+        keep = tuple(might_match(column.bounds, each.keys) for column, each in zip(columns, filters, strict=True))
+        spans = tuple(column.bounds.value_span for column in columns)
+        bounded = tuple(~column.bounds.unknown for column in columns)
+        of_columns = tuple(column.problem for column in columns)
+        verdict = Verdict(layout.counts, layout.starts, layout.rows, keep, spans, bounded, self._problem(files, layout), of_columns)
         changed, replaced = _changed_files(files, layout, deadline)
         if replaced:
             self._forget(files, layout, replaced)
@@ -417,4 +424,6 @@ def _without_files(verdict: Verdict, files: Sequence[int], paths: Sequence[str])
     counts = np.where(gone, np.int32(-1), verdict.counts)
     keep, bounded = (tuple(mask[stays] for mask in masks) for masks in (verdict.keep, verdict.bounded))
     problem = verdict.problem or f"{os.path.basename(paths[0])}: it is not surely the file that was listed"
-    return Verdict(counts, verdict.starts[stays], verdict.rows[stays], keep, verdict.value_spans, bounded, problem)
+    return replace(
+        verdict, counts=counts, starts=verdict.starts[stays], rows=verdict.rows[stays], keep=keep, bounded=bounded, problem=problem
+    )

@@ -72,6 +72,14 @@ class TestDecision:
         some = decide(replace(FIGURES, packs_rejected=0, rows_rejected=0, packs_bounded=6_508))
         assert "footers tell no bounds of the column in 1 pack, and the others may hold one of the keys." in some.detail
 
+    def test_a_column_that_can_not_be_decoded_is_named(self) -> None:
+        lost = replace(
+            FIGURES, packs_rejected=0, rows_rejected=0, packs_bounded=0, column_problem="p.parquet: pyarrow can't decode it"
+        )
+        why = "It rejects none of 6,509 packs: footers tell no bounds of the column (p.parquet: pyarrow can't decode it)."
+        assert decide(lost).detail.startswith(why)
+        assert "p.parquet" not in decide(replace(lost, packs_bounded=6_509)).detail
+
     def test_one_pack_is_no_plural(self) -> None:
         one = replace(FIGURES, packs_total=1, packs_bounded=1, packs_rejected=0, rows_rejected=0)
         assert decide(one).detail.startswith("It does not reject the only pack: it may hold one of the keys.")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rtfilter.store.footers import FileStats, FooterProblem, parse_footer_tail
-from rtfilter.store.raw_statistics import bounds_have_widths, needs_a_look, stored_width
+from rtfilter.store.raw_statistics import leaves_of_other_widths, needs_a_look, stored_width
 from tests.store.handmade import (
     BYTE_ARRAY,
     DOUBLE,
@@ -37,6 +37,12 @@ def found_in(low: Field, high: Field, **options: Any) -> FileStats | FooterProbl
     return parse_footer_tail(footer_tail([between(low, high)], created_by="somebody", **options), ["a"])
 
 
+def problem_of(found: FileStats | FooterProblem) -> str:
+    assert isinstance(found, FileStats)
+    assert found.bounds_of("a", True) is None
+    return found.problem_of("a", True)
+
+
 @pytest.mark.parametrize(
     ("physical", "low", "high"),
     [
@@ -50,14 +56,13 @@ def found_in(low: Field, high: Field, **options: Any) -> FileStats | FooterProbl
         (FIXED_LEN_BYTE_ARRAY, binary(b"abcdefgh"), binary(b"abcdefghi")),
     ],
 )
-def test_bounds_of_the_wrong_length_make_the_file_a_problem(physical: int, low: Field, high: Field) -> None:
-    found = found_in(low, high, physical=physical, type_length=8)
-    assert isinstance(found, FooterProblem) and "wrong length" in found.reason
+def test_bounds_of_the_wrong_length_cost_their_column_only(physical: int, low: Field, high: Field) -> None:
+    assert "wrong length" in problem_of(found_in(low, high, physical=physical, type_length=8))
 
 
 def test_old_fields_are_looked_at_too() -> None:
     tail = footer_tail([legacy_between(binary(b""), binary(b""))], created_by="somebody", type_defined_order=False)
-    assert isinstance(parse_footer_tail(tail, ["a"]), FooterProblem)
+    assert "wrong length" in problem_of(parse_footer_tail(tail, ["a"]))
 
 
 @pytest.mark.parametrize(
@@ -103,11 +108,11 @@ def test_a_footer_of_a_real_writer_is_gone_through_to_its_end(tmp_path: Path, co
     schema = pq.read_metadata(path).schema
     widths = {leaf: width for leaf in range(len(schema)) if (width := stored_width(schema.column(leaf))) is not None}
     assert len(widths) == columns + 1
-    assert bounds_have_widths(footer, widths)
-    assert not bounds_have_widths(footer, widths | {columns - 1: 8})
+    assert not leaves_of_other_widths(footer, widths)
+    assert leaves_of_other_widths(footer, widths | {columns - 1: 8}) == {columns - 1}
     for cut in range(0, len(footer) - 1, 7):
         with pytest.raises((IndexError, ValueError)):
-            bounds_have_widths(footer[:cut], widths)
+            leaves_of_other_widths(footer[:cut], widths)
 
 
 @pytest.mark.parametrize(

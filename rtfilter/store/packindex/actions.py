@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
+from planner.counted import counted
 from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, RtFilterError, did_you_mean
 from rtfilter.store.index_use import INDEX_CORRUPT, problem_of
 from rtfilter.store.packindex import log
@@ -242,7 +243,7 @@ def _catalog_or_none(storage: IndexStorage, snapshot: Snapshot) -> Catalog | Non
 def _refuse_nothing(files: Sequence[TableFile], report: BuildReport) -> None:
     if files and not report.files:
         path, reason = report.problems[0]
-        raise IndexStorageError(f"none of the table's {len(files)} files can be read; {path}: {reason}.")
+        raise IndexStorageError(f"none of the table's {counted(len(files), 'file')} can be read; {path}: {reason}.")
 
 
 def _check_mode(action: str, mode: str, known: Sequence[str]) -> None:

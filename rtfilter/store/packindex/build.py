@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Protocol
 
 from rtfilter.errors import IndexDefinitionError
@@ -71,10 +71,20 @@ class LocalRunner:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnNotHeld:
+    """A column of which the index says nothing in some packs of `files` files, and why in the first of them."""
+
+    column: str
+    files: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class BuildReport:
     """What a build has done. `problems`: files of which nothing is known, and why. `bytes_read`: footers and column chunks.
 
-    `noted`: what a quick refresh has found and left unread.
+    `not_held`: columns of which nothing is known in some of the files that are indexed. `noted`: what a quick refresh has found and
+    left unread.
     """
 
     files: int
@@ -84,6 +94,7 @@ class BuildReport:
     seconds: float
     problems: tuple[tuple[str, str], ...]
     noted: Drift | None = None
+    not_held: tuple[ColumnNotHeld, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -93,6 +104,7 @@ class BuildReport:
             "bytes_written": self.bytes_written,
             "seconds": round(self.seconds, 3),
             "problems": dict(self.problems),
+            "not_held": {each.column: {"files": each.files, "reason": each.reason} for each in self.not_held},
             **({} if self.noted is None else {f"files_{what}": count for what, count in asdict(self.noted).items()}),
         }
 
@@ -118,7 +130,7 @@ def build_segment(
 ) -> tuple[Segment | None, BuildReport]:
     """Sketches these files and publishes the segment; None when there is no file to write down.
 
-    `must_hold`: it is an error when a sketch says nothing of any pack.
+    `must_hold`: it is an error when a sketch says nothing of any pack, but for columns that pyarrow can't decode.
 
     Raises:
         IndexDefinitionError: for `must_hold`.
@@ -131,7 +143,8 @@ def build_segment(
     problems: list[tuple[str, str]] = []
     bytes_read = done = 0
     holding: set[str] = set()
-    not_held: dict[str, str] = {}
+    not_held: dict[str, ColumnNotHeld] = {}
+    undecodable: set[str] = set()
     with SegmentWriter(storage, definition) as writer:
         for file, found in _by_file(files, _told(portions, runner.run(portions, definition), tell)):
             bytes_read += sum(each.bytes_read for each in found)
@@ -139,19 +152,23 @@ def build_segment(
             if problem is None:
                 writer.add_file(file, stored_path(file.path, root), found)
                 done += 1
+                for column, reason in {key: why for each in reversed(found) for key, why in each.not_held.items()}.items():
+                    before = not_held.get(column, ColumnNotHeld(column, 0, reason))
+                    not_held[column] = replace(before, files=before.files + 1)
                 for each in found:
-                    not_held = {**each.not_held, **not_held}
+                    undecodable |= each.undecodable
                     holding.update(_columns_held(each, definition.sketches))
             else:
                 problems.append((file.path, problem))
         packs = writer.packs
         if must_hold:
-            _require_held(definition.sketches, holding, not_held)
+            _require_held(definition.sketches, holding | undecodable, not_held)
         segment = writer.finish() if done else None
         if segment is None:
             writer.discard()
     written = 0 if segment is None else sum(file.bytes for file in segment.data_files)
-    return segment, BuildReport(done, packs, bytes_read, written, time.monotonic() - begun, tuple(problems))
+    seconds, lacking = time.monotonic() - begun, tuple(not_held.values())
+    return segment, BuildReport(done, packs, bytes_read, written, seconds, tuple(problems), not_held=lacking)
 
 
 def _told(portions: Sequence[Portion], found: Iterable[PortionSketches], tell: Tell) -> Iterator[PortionSketches]:
@@ -182,10 +199,10 @@ def _columns_held(found: PortionSketches, sketches: Sequence[Sketch]) -> set[str
     return {column for column, known in rows if known.null_count < len(known)}
 
 
-def _require_held(sketches: Sequence[Sketch], holding: set[str], not_held: Mapping[str, str]) -> None:
+def _require_held(sketches: Sequence[Sketch], holding: set[str], not_held: Mapping[str, ColumnNotHeld]) -> None:
     for sketch in sketches:
         if sketch.column in not_held and sketch.column not in holding:
             raise IndexDefinitionError(
-                f"{type(sketch).__name__}({sketch.column!r}) could not hold a value of any file: {not_held[sketch.column]}. "
+                f"{type(sketch).__name__}({sketch.column!r}) could not hold a value of any file: {not_held[sketch.column].reason}. "
                 "Leave it out."
             )

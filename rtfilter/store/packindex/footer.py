@@ -9,9 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 DIGEST_BYTES = 16
-_END_BYTES = 8
+END_BYTES = 8
 _MAGIC = b"PAR1"
 LARGEST_FOOTER_BYTES = 256 << 20
+
+
+class SignedFooterError(ValueError):
+    """A footer that ends in a signature."""
 
 
 def read_tail(file: BinaryIO, size_bytes: int) -> bytes:
@@ -21,16 +25,16 @@ def read_tail(file: BinaryIO, size_bytes: int) -> bytes:
         ValueError: it has none, or none that can be read without a key.
         OSError: the file can't be read.
     """
-    if size_bytes < _END_BYTES:
+    if size_bytes < END_BYTES:
         raise ValueError("too short for a Parquet file")
-    file.seek(size_bytes - _END_BYTES)
-    end = file.read(_END_BYTES)
+    file.seek(size_bytes - END_BYTES)
+    end = file.read(END_BYTES)
     footer_bytes = int.from_bytes(end[:4], "little")
-    if end[4:] != _MAGIC or footer_bytes + _END_BYTES > min(size_bytes, LARGEST_FOOTER_BYTES):
+    if end[4:] != _MAGIC or footer_bytes + END_BYTES > min(size_bytes, LARGEST_FOOTER_BYTES):
         raise ValueError("not a Parquet file with a plain footer")
-    file.seek(size_bytes - _END_BYTES - footer_bytes)
-    tail = file.read(footer_bytes + _END_BYTES)
-    if len(tail) != footer_bytes + _END_BYTES:
+    file.seek(size_bytes - END_BYTES - footer_bytes)
+    tail = file.read(footer_bytes + END_BYTES)
+    if len(tail) != footer_bytes + END_BYTES:
         raise ValueError("the file was cut off while it was read")
     return tail
 
@@ -44,12 +48,12 @@ def parsed_footer(tail: bytes) -> Any:
     """pyarrow's metadata of a tail.
 
     Raises:
-        ValueError: the footer is signed; its columns may be encrypted.
+        SignedFooterError: its columns may be encrypted; pyarrow aborts the process on such a column.
         pa.ArrowException: it can't be understood.
     """
     metadata = pq.read_metadata(pa.BufferReader(tail))
-    if metadata.serialized_size != len(tail) - _END_BYTES:
-        raise ValueError("the footer is signed (columns may be encrypted), or damaged")
+    if metadata.serialized_size != len(tail) - END_BYTES:
+        raise SignedFooterError("the footer is signed (columns may be encrypted), or damaged")
     return metadata
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, cast
 
-from rtfilter.store.packindex.footer import pack_starts, parsed_footer
+from rtfilter.store.packindex.footer import pack_starts
 from rtfilter.store.packindex.sketching import Portion, PortionSketches, TableFile, sketch_opened, unreadable
 from rtfilter.store.sketches.kinds import Sketch
+from rtfilter.store.table_footer import table_footer
 
 # Some readers look a little beyond a column chunk: old writers left the dictionary page's header out of its size.
 _BEYOND_CHUNK_BYTES = 100
@@ -62,7 +64,7 @@ class SparseFile(PartsOfFile):
         for begin, content in self._parts:
             if begin <= at and at + count <= begin + len(content):
                 return content[at - begin : at - begin + count]
-        raise OSError(f"bytes {at} to {at + count} of the file were not fetched")
+        raise OSError(errno.EIO, f"bytes {at} to {at + count} of the file were not fetched")
 
 
 def ranges_of(portion: Portion, tail: bytes, columns: Iterable[str]) -> list[Range]:
@@ -72,7 +74,8 @@ def ranges_of(portion: Portion, tail: bytes, columns: Iterable[str]) -> list[Ran
         ValueError: the footer can't be read without a key, or there is more than a record can hold.
         pa.ArrowException: it can't be understood.
     """
-    metadata, names = parsed_footer(tail), frozenset(columns)
+    names = frozenset(columns)
+    metadata = table_footer(tail, names).metadata
     tail_at = portion.file.size_bytes - len(tail)
     ranges = [(tail_at, tail_at + len(tail))]
     for pack, start in enumerate(pack_starts(metadata)):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rtfilter.store.packindex.footer import footer_digest, pack_starts, parsed_footer, read_tail
+from rtfilter.store.packindex.footer import footer_digest, pack_starts, read_tail
 from rtfilter.store.sketches.domain import PackValues, domain_of, pack_values, why_no_values
 from rtfilter.store.sketches.kinds import MinMax, Sketch
 from rtfilter.store.sketches.rows import sketch_row, sketch_schema
+from rtfilter.store.table_footer import table_footer, undecodable
 
 # Spark marks files whose dates or timestamps follow the old hybrid calendar.
 _LEGACY_CALENDAR_KEYS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -47,7 +48,8 @@ class PortionSketches:
     """What a task has found: the packs of its portion and a record batch per sketch, a row per pack.
 
     `problem`: why nothing is known of the file; then the rest is empty. `bytes_read`: footer and column chunks.
-    `not_held`: the columns of which the sketches of some pack say nothing, each with the reason.
+    `not_held`: the columns of which the sketches of some pack say nothing, each with the reason. `undecodable`: those of them at
+    whose values pyarrow failed, which another reader may be able to read.
     """
 
     digest: bytes
@@ -57,6 +59,7 @@ class PortionSketches:
     bytes_read: int
     problem: str | None = None
     not_held: Mapping[str, str] = field(default_factory=dict)
+    undecodable: frozenset[str] = frozenset()
 
 
 def sketch_portion(portion: Portion, sketches: Sequence[Sketch], types: Mapping[str, str]) -> PortionSketches:
@@ -84,11 +87,11 @@ def sketch_opened(
     """
     check_unchanged()
     tail = read_tail(opened, portion.file.size_bytes)
-    metadata = parsed_footer(tail)
-    starts, rows, batches, column_bytes, not_held = _sketch_packs(_opened(opened, metadata), portion, sketches, types)
+    footer = table_footer(tail, types)
+    found = _sketch_packs(_opened(opened, footer.metadata), footer.lost, portion, sketches, types)
     # Once more: a file overwritten in place while it was read has mixed packs.
     check_unchanged()
-    return PortionSketches(footer_digest(tail), starts, rows, batches, len(tail) + column_bytes, not_held=not_held)
+    return replace(found, digest=footer_digest(tail), bytes_read=len(tail) + found.bytes_read)
 
 
 def _opened(file: BinaryIO, metadata: Any) -> Any:
@@ -103,31 +106,39 @@ def _check_unchanged(descriptor: int, file: TableFile) -> None:
 
 
 def _sketch_packs(
-    parquet: Any, portion: Portion, sketches: Sequence[Sketch], types: Mapping[str, str]
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...], int, dict[str, str]]:
+    parquet: Any, lost: Mapping[str, str], portion: Portion, sketches: Sequence[Sketch], types: Mapping[str, str]
+) -> PortionSketches:
+    """All but the digest and the bytes of the footer. `lost`: columns of the file that pyarrow can't decode, and why."""
     metadata = parquet.metadata
     starts = pack_starts(metadata)
     mine = [i for i, start in enumerate(starts) if portion.begin <= start < portion.end]
-    leaves = {column: _leaf_of(parquet, column, type_) for column, type_ in types.items()}
+    leaves = {column: lost.get(column) or _leaf_of(parquet, column, type_) for column, type_ in types.items()}
     not_held = {column: leaf for column, leaf in leaves.items() if isinstance(leaf, str)} if mine else {}
     rows_of: list[list[dict[str, Any]]] = [[] for _ in sketches]
     column_bytes = 0
+    failed = dict(lost) if mine else {}
     counted = frozenset(sketch.column for sketch in sketches if not isinstance(sketch, MinMax))
     for pack in mine:
-        values = _values_of_pack(parquet, pack, leaves, types, counted)
+        values = _values_of_pack(parquet, pack, leaves, types, counted, failed)
         for rows, sketch in zip(rows_of, sketches, strict=True):
             rows.append(sketch_row(sketch, values[sketch.column]))
         group = metadata.row_group(pack)
         column_bytes += sum(group.column(leaf).total_compressed_size for leaf in leaves.values() if isinstance(leaf, int))
         for column, leaf in leaves.items():
             if isinstance(leaf, int) and values[column] is None:
-                not_held[column] = why_no_values(parquet.schema_arrow.field(column).type, types[column])
+                arrow_type = parquet.schema_arrow.field(column).type
+                not_held[column] = failed.get(column) or why_no_values(arrow_type, types[column])
+    if failed and failed.keys() >= types.keys():
+        # Such a file is damaged, as a rule: it is no use to have it in the index.
+        column, why = next(iter(failed.items()))
+        raise ValueError(f"no column of it can be read, such as {column!r}: {why}")
     batches = tuple(
         pa.RecordBatch.from_pylist(rows, schema=sketch_schema(sketch, domain_of(types[sketch.column]) or ""))
         for rows, sketch in zip(rows_of, sketches, strict=True)
     )
     counts = tuple(metadata.row_group(pack).num_rows for pack in mine)
-    return tuple(starts[pack] for pack in mine), counts, batches, column_bytes, not_held
+    own_starts = tuple(starts[pack] for pack in mine)
+    return PortionSketches(b"", own_starts, counts, batches, column_bytes, not_held=not_held, undecodable=frozenset(failed))
 
 
 def _leaf_of(parquet: Any, column: str, spark_type: str) -> int | str:
@@ -159,15 +170,29 @@ def _is_plain_int96(metadata: Any, spark_type: str) -> bool:
 
 
 def _values_of_pack(
-    parquet: Any, pack: int, leaves: Mapping[str, int | str], types: Mapping[str, str], counted: frozenset[str]
+    parquet: Any,
+    pack: int,
+    leaves: Mapping[str, int | str],
+    types: Mapping[str, str],
+    counted: frozenset[str],
+    failed: dict[str, str],
 ) -> dict[str, PackValues | None]:
-    """The values of each column in one pack, distinct in the columns `counted`; a column is read at a time, to save memory."""
+    """The values of each column in one pack, distinct in the columns `counted`; a column is read at a time, to save memory.
+
+    Why a column can't be decoded is added to `failed`.
+    """
     found: dict[str, PackValues | None] = {}
     for column, leaf in leaves.items():
         if isinstance(leaf, str):
             found[column] = None
             continue
-        table = parquet.read_row_group(pack, columns=[column], use_threads=False)
+        try:
+            table = parquet.read_row_group(pack, columns=[column], use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # by the system: Arrow's own have no number
+                raise
+            found[column], failed[column] = None, undecodable(error)
+            continue
         # By name: a group's field with the same dotted path is read along.
         values = table.column(column)
         if parquet.schema.column(leaf).physical_type == "INT96":

@@ -103,6 +103,8 @@ def _is_trusted(stored: StoredType, physical: str, type_defined: bool, origin: F
         return not origin.legacy_calendar
     if stored.kind is Kind.DECIMAL:
         return origin.decimals >= _DECIMALS.get(physical, BelievedDecimals.NUMBERS) and (type_defined or not stored.as_bytes)
+    if stored.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return origin.floats
     # Old bounds of bytes are in the order of signed bytes.
     return type_defined or not stored.as_bytes
 

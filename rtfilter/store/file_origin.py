@@ -39,6 +39,22 @@ _BELIEVED = (
 # These say no version. hyparquet-writer stored bounds of decimals that were other numbers altogether before August 2026
 # (hyparam/hyparquet-writer#38), in columns of whole numbers too.
 _BELIEVED_WITHOUT_VERSION = {"datafusion-python": BelievedDecimals.FIXED_BYTES, "hyparquet": BelievedDecimals.NONE}
+# Writers whose bounds of floats hold the values among which a NaN stands: it makes no bound, or it is the bound, and then there is
+# none. With others the running minimum becomes the NaN and then the next value: Polars before 2, ladybug. parquet-java before 1.10
+# lost what came behind a page that began with a NaN (PARQUET-1246). Writers that nobody has looked at may well do as they do.
+_FLOATS_SINCE = (
+    ("parquet-mr", (1, 10)),
+    ("parquet-cpp-arrow", (0, 0)),
+    ("parquet-cpp", (1, 5)),
+    ("DuckDB", (1, 0)),
+    ("parquet-rs", (13, 0)),
+    ("datafusion", (34, 0)),
+    ("Polars (python)", (2, 0)),
+    ("ClickHouse", (25, 9)),
+    ("rugo", (0, 5)),
+    ("fastparquet-python", (0, 0)),
+)
+_FLOATS_WITHOUT_VERSION = frozenset({"datafusion-python", "hyparquet", "parquet.js", "@dsnp/parquetjs", "Carquet"})
 _VERSION = re.compile(r" version v?(?P<major>\d+)\.(?P<minor>\d+)")
 
 # Spark's own metadata: its version, and a mark on files whose days and times are counted in the old calendar.
@@ -57,11 +73,13 @@ _ANY_ORDER = re.compile(rb"[\x1c-\xfc]\x00\x00", re.DOTALL)
 class FileOrigin:
     """`type_defined` per leaf: its bounds are in the order that its type defines, not in whatever order old writers used.
 
-    `whole_strings`: upper bounds of strings hold behind their first 64 bytes too.
+    `floats`: a NaN has not spoiled the bounds of floats. `whole_strings`: upper bounds of strings hold behind their first 64 bytes
+    too.
     """
 
     type_defined: tuple[bool, ...]
     decimals: BelievedDecimals
+    floats: bool
     legacy_calendar: bool
     whole_strings: bool = False
 
@@ -71,6 +89,7 @@ def file_origin(metadata: Any, footer: bytes) -> FileOrigin:
     return FileOrigin(
         type_defined=type_defined_orders(footer, metadata.num_columns),
         decimals=believed_decimals(metadata.created_by or ""),
+        floats=believed_floats(metadata.created_by or ""),
         legacy_calendar=has_legacy_calendar(metadata.metadata or {}),
         whole_strings=has_whole_strings(metadata.created_by),
     )
@@ -107,11 +126,18 @@ def believed_decimals(created_by: str) -> BelievedDecimals:
     """Which of this writer's bounds of decimals can be believed."""
     if created_by in _BELIEVED_WITHOUT_VERSION:
         return _BELIEVED_WITHOUT_VERSION[created_by]
-    for name, since, believed in _BELIEVED:
-        version = _VERSION.match(created_by, len(name)) if created_by.startswith(name) else None
-        if version is not None and (int(version["major"]), int(version["minor"])) >= since:
-            return believed
-    return BelievedDecimals.NUMBERS
+    found = (believed for name, since, believed in _BELIEVED if _is_since(created_by, name, since))
+    return next(found, BelievedDecimals.NUMBERS)
+
+
+def believed_floats(created_by: str) -> bool:
+    """Whether this writer's bounds of floats hold all values but NaN."""
+    return created_by in _FLOATS_WITHOUT_VERSION or any(_is_since(created_by, *each) for each in _FLOATS_SINCE)
+
+
+def _is_since(created_by: str, name: str, since: tuple[int, int]) -> bool:
+    version = _VERSION.match(created_by, len(name)) if created_by.startswith(name) else None
+    return version is not None and (int(version["major"]), int(version["minor"])) >= since
 
 
 def has_legacy_calendar(metadata: Mapping[bytes, bytes]) -> bool:

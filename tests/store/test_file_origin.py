@@ -8,7 +8,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from rtfilter.store.file_origin import BelievedDecimals, believed_decimals, has_legacy_calendar, type_defined_orders
+from rtfilter.store.file_origin import (
+    BelievedDecimals,
+    believed_decimals,
+    believed_floats,
+    has_legacy_calendar,
+    type_defined_orders,
+)
 from tests.store.handmade import footer_tail
 from tests.store.tables_at_hand import write
 
@@ -89,6 +95,30 @@ class TestColumnOrders:
 )
 def test_which_bounds_of_decimals_a_writer_has_in_order(created_by: str, believed: BelievedDecimals) -> None:
     assert believed_decimals(created_by) is believed
+
+
+@pytest.mark.parametrize(
+    ("created_by", "believed"),
+    [
+        ("parquet-mr version 1.13.1 (build 0123)", True),
+        ("parquet-mr version 1.9.0", False),
+        ("parquet-cpp-arrow version 26.0.1", True),
+        ("parquet-cpp version 1.5.1-SNAPSHOT", True),
+        ("DuckDB version v1.5.5 (build d8cdaa33fd)", True),
+        ("DuckDB", False),
+        ("parquet-rs version 59.3.0", True),
+        ("datafusion-python", True),
+        ("Polars", False),
+        ("Polars (python) version 2.1.0 (build 7f902bd3)", True),
+        ("ClickHouse version 26.9.2 (build bb16)", True),
+        ("fastparquet-python version 2026.9.0 (build 0)", True),
+        ("hyparquet", True),
+        ("LBUG", False),
+        ("", False),
+    ],
+)
+def test_which_bounds_of_floats_a_nan_has_not_spoiled(created_by: str, believed: bool) -> None:
+    assert believed_floats(created_by) is believed
 
 
 @pytest.mark.parametrize(

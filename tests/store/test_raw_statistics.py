@@ -70,7 +70,6 @@ def test_old_fields_are_looked_at_too() -> None:
     [
         (INT32, int32(1), int32(2)),
         (INT64, int64(1), int64(2)),
-        (DOUBLE, double(1.0), double(2.0)),
         (BYTE_ARRAY, binary(b""), binary(b"x" * 1000)),
         (FIXED_LEN_BYTE_ARRAY, binary(b"abcdefgh"), binary(b"abcdefgi")),
     ],

@@ -1,0 +1,213 @@
+"""Files of every writer that is installed: no pack that holds a key is rejected, and those whose bounds can be believed do reject.
+
+Nothing here goes by what was handed to the writer: types and values are those of its files, the values read by DuckDB.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from rtfilter.index.arrow_types import spark_type_of
+from rtfilter.store.filters import EmptyFilter, KeyFilter
+from rtfilter.store.key_values import LONGEST_SHORT_DECIMAL
+from rtfilter.store.packindex.footer import read_tail
+from rtfilter.store.table_footer import table_footer
+from rtfilter.store.tables import FooterStore
+from tests.store.tables_at_hand import loaded, verdict_on
+from tests.store.test_random_files import double_key, filters_of, lets_through, long_decimal_key, micros, unscaled
+from tests.writers.catalogue import WRITERS
+from tests.writers.hand_over import write
+from tests.writers.make_environment import installed, missing
+
+PACKS, ROWS = 6, 60
+# Columns of which nothing is rejected, by writer, and why not. Every other column is: where one falls out, pruning was lost.
+CUT_BOUNDS = {"long"}  # bounds of 16 to 64 bytes say nothing of texts that are alike in these
+NO_ORDER = {"text", "long", "accents", "bytes"}  # the footer does not say in what order bytes were compared
+DECIMALS = {"decimal9", "decimal18", "decimal38"}
+FLOATS = {"float", "double"}
+NOT_BELIEVED = {
+    "arro3": CUT_BOUNDS,
+    "daft": CUT_BOUNDS,
+    "parquet-wasm": CUT_BOUNDS,
+    "polars": CUT_BOUNDS,
+    "rugo": CUT_BOUNDS,
+    # Without a version in the footer: its decimals were wrong once.
+    "hyparquet": {"long", "accents"} | DECIMALS,
+    # Nobody has looked at how it compares decimals, which it stores as bytes.
+    "carquet": {"long", "accents"} | DECIMALS,
+    # No statistics at all.
+    "parquetjs": {"int", "bigint", "holes", "flag"} | NO_ORDER,
+    "dsnp-parquetjs": NO_ORDER,
+    "fastparquet": NO_ORDER,
+    # A NaN spoils the bounds of floats.
+    "ladybug": NO_ORDER | FLOATS,
+    # The same; its decimals are doubles.
+    "polars-0.20": FLOATS | DECIMALS,
+    # INT96.
+    "pyspark-3.5": {"time_utc"},
+}
+# What this test can't read: ClickHouse marks bytes as text, and DuckDB insists that they are.
+UNREADABLE = {"clickhouse": {"bytes"}}
+# Pack and row: at the beginning, within, and at the end.
+NANS = {(1, 0), (2, 30), (3, ROWS - 1)}
+# The pack of only nulls in the column `holes`.
+ALL_NULL = 4
+
+
+def numbers(pack: int) -> list[int]:
+    """Packs lie apart, negative ones first and one with both signs; within the even ones numbers fall, within the others they rise."""
+    rising = [(pack - 3) * 1000 + 7 * row - 200 for row in range(ROWS)]
+    return rising[::-1] if pack % 2 == 0 else rising
+
+
+def handed() -> pa.Table:
+    """Every type that writers are given, in packs that lie apart."""
+    packs = [(pack, number) for pack in range(PACKS) for number in numbers(pack)]
+    values = [number for _, number in packs]
+
+    def decimals(precision: int, scale: int, times: int = 1) -> pa.Array:
+        return pa.array([Decimal(value * times).scaleb(-scale) for value in values], pa.decimal128(precision, scale))
+
+    def holed(number: int, pack: int, row: int) -> int | None:
+        return None if pack == ALL_NULL or row % 3 == 0 else number
+
+    def floats(type: pa.DataType) -> pa.Array:
+        return pa.array([float("nan") if (i // ROWS, i % ROWS) in NANS else value / 4 for i, value in enumerate(values)], type)
+
+    day = datetime.date(1970, 1, 1)
+    epoch = datetime.datetime(1970, 1, 1)
+    times = [epoch + datetime.timedelta(seconds=1001 * value, microseconds=1) for value in values]
+    return pa.table(
+        {
+            "int": pa.array(values, pa.int32()),
+            "bigint": pa.array([value * 10**12 for value in values], pa.int64()),
+            "holes": pa.array([holed(number, pack, i) for i, (pack, number) in enumerate(packs)], pa.int64()),
+            "float": floats(pa.float32()),
+            "double": floats(pa.float64()),
+            "flag": pa.array([pack % 2 == 0 for pack, _ in packs]),
+            "text": [f"k{value + 5000:05d}" for value in values],
+            "long": ["same-in-front-" * 5 + f"{value + 5000:05d}" for value in values],
+            "accents": ["é" * 20 + f"{value + 5000:05d}" + "ÿ" * 30 for value in values],
+            "bytes": pa.array([(value % 2**32).to_bytes(4, "big") for value in values], pa.binary()),
+            "day": pa.array([day + datetime.timedelta(days=value) for value in values], pa.date32()),
+            "time": pa.array(times, pa.timestamp("us")),
+            "time_utc": pa.array(times, pa.timestamp("us", "UTC")),
+            "decimal9": decimals(9, 2),
+            "decimal18": decimals(18, 3, 10**9),
+            "decimal38": decimals(38, 4, 10**20 + 1),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class WrittenColumn:
+    """A column of a writer's files: Spark's type for it, and the keys of each pack, None for a null."""
+
+    spark_type: str
+    packs: tuple[tuple[Any, ...], ...]
+
+
+def key_of(spark_type: str) -> Callable[[Any], Any]:
+    decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", spark_type)
+    if decimal is not None:
+        precision, scale = int(decimal[1]), int(decimal[2])
+        return unscaled(scale) if precision <= LONGEST_SHORT_DECIMAL else long_decimal_key(scale)
+    plain: dict[str, Callable[[Any], Any]] = {
+        "float": double_key,
+        "double": double_key,
+        "date": lambda value: (value - datetime.date(1970, 1, 1)).days,
+        "timestamp": micros,
+        "timestamp_ntz": micros,
+        "string": lambda value: value.encode() if isinstance(value, str) else value,
+        "binary": lambda value: value.encode() if isinstance(value, str) else value,
+    }
+    return plain.get(spark_type, int)
+
+
+def spark_types(file: Path) -> dict[str, str]:
+    with open(file, "rb") as opened:
+        footer = table_footer(read_tail(opened, file.stat().st_size), None)
+    return {field.name: spark_type_of(field.type) for field in footer.metadata.schema.to_arrow_schema()}
+
+
+def read_columns(files: tuple[Path, ...]) -> dict[str, WrittenColumn]:
+    """What is in the files, pack by pack."""
+    types = spark_types(files[0])
+    packs: dict[str, list[tuple[Any, ...]]] = {name: [] for name in types}
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for file in files:
+            sizes = connection.execute(
+                f"select distinct row_group_id, row_group_num_rows from parquet_metadata('{file}') order by 1"
+            ).fetchall()
+            rows = (
+                f"select * exclude (file_row_number) from read_parquet('{file}', file_row_number = true) order by file_row_number"
+            )
+            table = connection.execute(rows).to_arrow_table()
+            for name, type in types.items():
+                key = key_of(type)
+                keys = [None if value is None else key(value) for value in table.column(name).to_pylist()]
+                ends = [0, *itertools.accumulate(count for _, count in sizes)]
+                packs[name] += [tuple(keys[begin:end]) for begin, end in itertools.pairwise(ends)]
+    return {name: WrittenColumn(type, tuple(packs[name])) for name, type in types.items()}
+
+
+def filters_for(column: WrittenColumn) -> Iterator[KeyFilter]:
+    """Keys of one pack each, of the gap between two packs, and none, with and without nulls."""
+    held = [sorted({key for key in pack if key is not None}) for pack in column.packs]
+    for keys in filter(None, held):
+        yield from filters_of([keys[0], keys[-1]], keep_nulls=False)
+        yield from filters_of([keys[len(keys) // 2]], keep_nulls=False)
+    for first, last in itertools.pairwise(filter(None, held)):
+        yield from filters_of([first[-1], last[0]], keep_nulls=False)
+    yield from filters_of(next(filter(None, held))[:1], keep_nulls=True)
+    yield from filters_of([], keep_nulls=False)
+    yield from filters_of([], keep_nulls=True)
+
+
+def judged(files: tuple[Path, ...], columns: Mapping[str, WrittenColumn]) -> dict[str, int]:
+    """For each column how many verdicts rejected a pack for a key; none may reject one that holds it."""
+    rejected = dict.fromkeys(columns, 0)
+    store = FooterStore()
+    try:
+        digest = loaded(store, list(files), *columns)
+        for name, column in columns.items():
+            for each in filters_for(column):
+                verdict = verdict_on(store, digest, name, each, column.spark_type)
+                assert verdict.files_unknown == 0, verdict.problem
+                keep = verdict.keep[0].tolist()
+                for keys, keeps in zip(column.packs, keep, strict=True):
+                    assert keeps or not any(lets_through(each, key) for key in keys), (name, each, keys)
+                rejected[name] += 0 if isinstance(each, EmptyFilter) else keep.count(False)
+    finally:
+        store.close()
+    return rejected
+
+
+@pytest.mark.parametrize("name", [writer.name for writer in installed()])
+def test_no_pack_that_holds_a_key_is_rejected_and_believed_bounds_do_reject(tmp_path: Path, name: str) -> None:
+    table = handed().drop_columns(sorted(UNREADABLE.get(name, ())))
+    written = write(name, table, tmp_path / "written", ROWS)
+    columns = read_columns(written.files)
+    assert columns.keys() | written.without.keys() == set(table.column_names)
+    rejected = judged(written.files, columns)
+    print(name, {column: columns[column].spark_type for column, count in rejected.items() if not count}, set(written.without))
+    assert {column for column, count in rejected.items() if not count} == NOT_BELIEVED.get(name, set())
+
+
+def test_writers_that_are_missing_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [writer.name for writer in missing()]
+    with capsys.disabled():
+        if names:
+            print(f"\nnot installed, so not judged: {', '.join(names)} (python tests/writers/make_environment.py)")
+    assert {writer.name for writer in WRITERS} == {*names, *(writer.name for writer in installed())}

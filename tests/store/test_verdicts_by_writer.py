@@ -66,7 +66,7 @@ ALL_NULL = 4
 
 
 def numbers(pack: int) -> list[int]:
-    """Packs lie apart, negative ones first and one with both signs; within the even ones numbers fall, within the others they rise."""
+    """Packs lie apart, negative ones first and one with both signs; numbers fall within the even ones and rise within the others."""
     rising = [(pack - 3) * 1000 + 7 * row - 200 for row in range(ROWS)]
     return rising[::-1] if pack % 2 == 0 else rising
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.bridge import jvm
+from rtfilter.index.find import lost_indexes
 from rtfilter.report import Explanation, Report, WhyNot, report_from_record
 from rtfilter.session import attach
+from rtfilter.store.index_use import INDEX_GONE
 
 
 def last_report(spark: SparkSession) -> Report | None:
@@ -40,7 +43,9 @@ def why_not(df: DataFrame) -> WhyNot:
     Raises:
         NotConfiguredError: the session lacks the jar or the extension.
     """
-    return WhyNot.from_answers(_answers(df))
+    found = WhyNot.from_answers(_answers(df))
+    told = any(INDEX_GONE in key.index_reasons for key in found.keys)
+    return found if told else replace(found, warnings=(*found.warnings, *lost_indexes(df)))
 
 
 def _answers(df: DataFrame) -> list[dict[str, Any]]:

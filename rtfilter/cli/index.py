@@ -87,6 +87,7 @@ def create(
 def list_(path: str, location: str, as_json: bool) -> None:
     """List the indexes of the table in PATH."""
     from rtfilter.index.find import indexes_in
+    from rtfilter.store.packindex.made import GONE
 
     with _session(path, location) as spark:
         found = [each.stats() for each in indexes_in(path, location, spark)]
@@ -94,6 +95,9 @@ def list_(path: str, location: str, as_json: bool) -> None:
         print_json(found)
         return
     for stats in found:
+        if stats["state"] == GONE:
+            click.echo(f"{stats['name']}  {GONE}  it was inside the table, and somebody has overwritten that")
+            continue
         sketches = ", ".join(f"{each['kind']}({each['column']})" for each in stats["sketches"])
         click.echo(f"{stats['name']}  {stats['state']}  {stats['packs']} packs  {stats['bytes']} bytes  {sketches}")
     if not found:

@@ -15,7 +15,7 @@ from rtfilter.index.spark_runner import SparkRunner
 from rtfilter.index.stats import IndexStats, stats_of
 from rtfilter.index.tables import file_of, is_path, listed_table, root_of, typed_table
 from rtfilter.report_table import Table
-from rtfilter.store.packindex import actions, log
+from rtfilter.store.packindex import actions, log, made
 from rtfilter.store.packindex.build import BuildReport, LocalRunner, Runner, Tell, silent
 from rtfilter.store.packindex.listing import ListedTable, index_place
 from rtfilter.store.packindex.remote_table import RemoteSketching
@@ -80,6 +80,7 @@ class Index:
         index = cls(spark, table, name, _storage_of(spark, table, place, typed.listed.root, name))
         _require_own(index._storage, typed.listed.root, table)
         index.last_build = actions.create(index._storage, definition, typed.listed, index._runner(typed.listed), tell)
+        index._remember()
         return index
 
     @classmethod
@@ -94,6 +95,8 @@ class Index:
         root = root_of(spark, table)
         storage = _storage_of(spark, table, _location(spark, location), root, name)
         if log.read_log(storage).latest is None:
+            if made.is_lost(storage.place):
+                raise _lost(name, table)
             raise IndexStateError(f"the table {table!r} has no index {name!r} in {storage.place}; use create, or look at list.")
         _require_own(storage, root, table)
         return cls(spark, table, name, storage)
@@ -119,8 +122,12 @@ class Index:
 
     @property
     def state(self) -> str:
-        """ACTIVE, DELETED or DOES_NOT_EXIST; an action under way does not show here but in `stats()`."""
-        return log.read_log(self._storage).state
+        """ACTIVE, DELETED, DOES_NOT_EXIST, or GONE: it was inside its table, and somebody has overwritten that.
+
+        An action under way does not show here but in `stats()`.
+        """
+        view = log.read_log(self._storage)
+        return made.GONE if view.latest is None and made.is_lost(self.place) else view.state
 
     @property
     def sketches(self) -> tuple[Sketch, ...]:
@@ -142,7 +149,10 @@ class Index:
         def refreshed(table: ListedTable, listed_at: int) -> BuildReport:
             return actions.refresh(self._storage, mode, table, self._runner(table), tell, listed_at)
 
+        if self.state == made.GONE:
+            raise _lost(self.name, self.table)
         self.last_build = self._on_latest_list(refreshed)
+        self._remember()
         return self.last_build
 
     def optimize(self, mode: str = "quick") -> int:
@@ -150,7 +160,10 @@ class Index:
         return self._on_latest_list(lambda table, listed_at: actions.optimize(self._storage, mode, table, listed_at))
 
     def delete(self) -> None:
-        """Takes the index out of use; its files stay. Raises IndexStateError."""
+        """Takes the index out of use; its files stay. One that is GONE is not told of any more. Raises IndexStateError."""
+        if self.state == made.GONE:
+            made.forget(self.place)
+            return
         actions.delete(self._storage)
 
     def restore(self) -> None:
@@ -159,7 +172,10 @@ class Index:
 
     def vacuum(self) -> int:
         """Removes files that no snapshot needs; all of them once the index is deleted. Gives how many. Raises IndexStateError."""
-        return actions.vacuum(self._storage)
+        removed = actions.vacuum(self._storage)
+        if log.read_log(self._storage).state == log.DOES_NOT_EXIST:
+            made.forget(self.place)
+        return removed
 
     def cancel(self) -> str:
         """Ends an action whose writer died or is to stop; gives the state that is back. Raises IndexStateError."""
@@ -171,7 +187,8 @@ class Index:
             table: ListedTable | None = self._table()
         except RtFilterError:
             table = None
-        return stats_of(self._storage, self.name, self.table, table)
+        stats = stats_of(self._storage, self.name, self.table, table)
+        return IndexStats({**stats, "state": self.state})
 
     def __repr__(self) -> str:
         return f"Index({self.name!r} of {self.table!r}: {self.state}, {', '.join(map(repr, self.sketches)) or 'no sketches'})"
@@ -181,6 +198,12 @@ class Index:
             return self.stats()._repr_html_()
         except RtFilterError as error:  # its place can't be read, say; a notebook would show nothing but a trace
             return Table(f"index {self.name} of {self.table}", (), (), empty=str(error)).html()
+
+    def _remember(self) -> None:
+        """An index in a location of its own stays when its table is overwritten."""
+        snapshot = self._snapshot()
+        if snapshot is not None and snapshot.definition.root is None:
+            made.remember(self.place)
 
     def _snapshot(self) -> Snapshot | None:
         return log.read_log(self._storage).snapshot
@@ -210,6 +233,13 @@ def _is_classic(spark: SparkSession) -> bool:
         return spark.sparkContext is not None
     except Exception:  # pyspark raises different kinds for an attribute that Connect lacks
         return False
+
+
+def _lost(name: str, table: str) -> IndexStateError:
+    return IndexStateError(
+        f"the index {name!r} of {table!r} is gone: it was inside the table, and somebody has overwritten that. Make it anew with "
+        "create, and set rtfilter.store.location for tables that are overwritten."
+    )
 
 
 def _require_own(storage: IndexStorage, root: str, table: str) -> None:

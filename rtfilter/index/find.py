@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
+from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.errors import RtFilterError
 from rtfilter.index.api import Index, is_of_file
 from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
 from rtfilter.index.tables import file_of, is_path, listed_table, root_of
-from rtfilter.store.packindex import log
+from rtfilter.store.index_use import GONE, problem_sentence
+from rtfilter.store.packindex import log, made
 from rtfilter.store.packindex.reader import STORE_FOLDER
 from rtfilter.store.packindex.remote import list_folder, proper_folders
 from rtfilter.store.packindex.shelf import index_folders, store_places
-from rtfilter.store.packindex.shelved import file_of_index
+from rtfilter.store.packindex.shelved import OF_FILE, file_of_index
 from rtfilter.store.paths import is_remote
 
 
 def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]:
     """The indexes of a table; without one, those in `rtfilter.store.location` and of the Parquet tables in the current database.
 
-    Deleted ones are among them (look at `state`), those that never came to be are not.
+    Deleted ones are among them, and those that were lost with a table that was overwritten (look at `state`); those that never came
+    to be are not.
 
     Raises:
         IndexDefinitionError: the table does not exist.
@@ -39,6 +42,22 @@ def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]
             # A table of another format, or without files: it has no index.
             continue
     return found
+
+
+def lost_indexes(df: DataFrame) -> list[str]:
+    """A sentence for each index that was inside a table of this frame and is gone since the table was overwritten.
+
+    On the machine where it was made; of local tables, and while the session looks for indexes inside them.
+    """
+    if session_location(df.sparkSession) or not made.has_notes():
+        return []
+    try:
+        files = [unquote(uri) for uri in df.inputFiles()]
+    except PySparkException:  # a stream, say
+        return []
+    lost = made.lost_from(store_places(files, ""))
+    names = ((place, os.path.basename(place).partition(OF_FILE)[0]) for place in lost)
+    return [problem_sentence(GONE, name, os.path.dirname(place), is_used=False) for place, name in names]
 
 
 def indexes_in(table: str, location: str = "", spark: SparkSession | None = None) -> list[Index]:
@@ -61,11 +80,17 @@ def _is_of(spark: SparkSession | None, index: Index, table: str, file: str | Non
 
 def _in(spark: SparkSession | None, place: str, table: str | None = None) -> list[Index]:
     found = []
-    for folder in _index_folders(spark, place):
+    folders = _index_folders(spark, place)
+    for folder in folders:
         storage = storage_at(spark, folder)
         if log.read_log(storage).snapshot is not None:
             index = Index.at(spark, folder)
             found.append(index if table is None else Index(spark, table, index.name, storage))
+    there = {os.path.basename(folder) for folder in folders}
+    for folder in made.remembered(place):
+        if folder not in there:
+            own = table or os.path.join(os.path.dirname(place), file_of_index(folder) or "").rstrip(os.sep)
+            found.append(Index(spark, own, folder.partition(OF_FILE)[0], storage_at(spark, os.path.join(place, folder))))
     return found
 
 

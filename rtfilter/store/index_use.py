@@ -54,6 +54,9 @@ class IndexProblem:
     text: str
 
 
+GONE = IndexProblem(INDEX_GONE, "it is not there any more, as after its table was overwritten")
+
+
 def problem_of(error: Exception) -> IndexProblem:
     """What an error says of an index. One that has no code comes from what is in the index's files."""
     if isinstance(error, IndexProblemError):

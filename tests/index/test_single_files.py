@@ -14,6 +14,7 @@ from rtfilter import Index, MinMax, indexes
 from rtfilter.errors import IndexStateError
 from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.pack_store import _holds_files_of, _Listed
+from rtfilter.store.packindex.made import forget
 from rtfilter.store.packindex.shelf import IndexShelf
 
 
@@ -55,6 +56,7 @@ def test_an_index_made_of_a_file_before_is_found_and_not_taken_for_anothers(fold
     index = made(folder / "a.parquet", "a")
     before = folder / "_rtfilter" / "i"
     shutil.move(index.place, before)
+    forget(index.place)  # nothing was noted of indexes then
     assert [each.place for each in indexes(None, str(folder / "a.parquet"))] == [str(before)]
     assert indexes(None, str(folder / "b.parquet")) == []
     assert Index.load(None, str(folder / "a.parquet"), "i").refresh("full").files == 1

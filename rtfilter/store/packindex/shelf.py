@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_GONE, INDEX_UNREACHABLE, IndexProblem, IndexProblemError, problem_of
+from rtfilter.store.index_use import GONE, INDEX_UNREACHABLE, IndexProblemError, problem_of
 from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.log import ACTIVE, read_log
+from rtfilter.store.packindex.made import lost_from
 from rtfilter.store.packindex.mirror import Mirror
 from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex, table_root
 from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
@@ -124,15 +125,14 @@ class IndexShelf:
         return [found for folder in folders[:MOST_INDEXES_IN_A_PLACE] if (found := self._shelved(folder)) is not None]
 
     def _gone(self, place: str) -> list[ShelvedIndex]:
-        """The indexes that were open in a place that is not there any more: somebody has overwritten the table around it."""
+        """The indexes that were open or made in a place that is not there any more: somebody has overwritten its table."""
         with self._lock:
             before = [(folder, each.found) for folder, each in self._open.items() if os.path.dirname(folder) == place]
-        gone = IndexProblem(INDEX_GONE, "it is not there any more, as after its table was overwritten")
-        return [
-            shelved_in(folder, None, gone, found.root if found.index is None else found.index.root)
-            for folder, found in before
-            if found is not None
-        ]
+        roots = dict.fromkeys(lost_from([place]), os.path.dirname(place))
+        for folder, found in before:
+            if found is not None:
+                roots[folder] = (found.root if found.index is None else found.index.root) or os.path.dirname(place)
+        return [shelved_in(folder, None, GONE, root) for folder, root in roots.items()]
 
     def _shelved(self, folder: str) -> ShelvedIndex | None:
         storage = LocalStorage(folder)

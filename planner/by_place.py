@@ -170,17 +170,17 @@ def _hands_on_at_once(node: PlanNode) -> bool:
 
 def _refusal(plan: Plan, node: PlanNode, rows: _Rows) -> Refusal | None:
     if _takes_by_place(node):
-        return Refusal(NOT_DETERMINISTIC, f"{node.op} above takes rows by their place, which a filter would change.")
+        return Refusal(NOT_DETERMINISTIC, f"{node.op} above the scan takes rows by their place, which a filter would change.")
     value = _value_by_place(node)
     if value is not None and (not rows.grouped or isinstance(node, Filter)):
         return Refusal(
             NOT_DETERMINISTIC,
-            f"{node.op} above has {value}, which may give a row another value at another place, and a filter changes places.",
+            f"{node.op} above the scan computes {value}, which depends on the place of a row, and a filter would change that.",
         )
     if node.asks_for_file and rows.behind:
         return Refusal(
             NOT_DETERMINISTIC,
-            f"{node.op} above asks for the file that is read, which may be another one than the row's: rows come to it later.",
+            f"{node.op} above the scan asks for the file that is read: by then it may be another one than the row's, and with a filter yet another.",
         )
     unsteady = chance_in(plan, node.id) if isinstance(node, Exchange) and node.same is not None else None
     if unsteady is not None:

@@ -71,7 +71,7 @@ def column_below(
     if isinstance(node, Exchange) and node.kind == REUSED_EXCHANGE:
         return column_at_place(plan, node, node.children[0], wanted)
     if isinstance(node, Generate) and not plan.has_output(node.children[0], wanted.id):
-        return Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} makes {column_text(wanted)} itself.")
+        return Refusal(NOT_A_PLAIN_COLUMN, f"{column_text(wanted)} is computed by {node.op}, not read from a file.")
     if isinstance(node, QueryStage) and not plan.has_output(node.children[0], wanted.id):
         return column_at_place(plan, node, node.children[0], wanted)
     return wanted

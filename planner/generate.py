@@ -40,6 +40,7 @@ _JOIN_TYPES = {
     "Inner": "inner",
     "Cross": "cross",
     "LeftOuter": "left_outer",
+    "LeftSingle": "left_single",
     "RightOuter": "right_outer",
     "FullOuter": "full_outer",
     "LeftSemi": "left_semi",
@@ -312,4 +313,4 @@ def _planned(plan: Plan, entry: Entry) -> Refusal:
     what = f"the scan of {columns[0].table} by {' and '.join(column.name for column in columns)}"
     if not entry.proposal.gate:
         return Refusal(PLANNED, f"Filters {what} once the build side is there.")
-    return Refusal(PLANNED, f"Filters {what}, which waits for {plan.nodes[entry.proposal.source].op} of the build side.")
+    return Refusal(PLANNED, f"Filters {what}, which waits for the {plan.nodes[entry.proposal.source].op} of the build side.")

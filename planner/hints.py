@@ -75,7 +75,7 @@ def refuse_by_cost(settings: PlanSettings, hints: Sequence[TableHint], table: st
         return None
     if directive_of(hints, table).cost is None:
         return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is built.")
-    return Refusal(HINT_NEVER, f"A hint {HINT}(never) is on {table}: no filter is built for its scan.")
+    return Refusal(HINT_NEVER, f"The hint {HINT}(never) is on {table}: no filter is built for its scan.")
 
 
 def hint_warnings(hints: Iterable[TableHint], tables: Iterable[str]) -> tuple[str, ...]:

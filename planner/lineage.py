@@ -152,9 +152,9 @@ def trace(plan: Plan, start: int, key: Expression, field_id_read: bool) -> tuple
 
 def _key_column(key: Expression) -> KeyColumn | Refusal:
     if not is_key_type(key.type):
-        return Refusal(KEY_TYPE, f"The key is of type {key.type}, which no filter holds.")
+        return Refusal(KEY_TYPE, f"The key is of type {key.type}: filters hold no values of that type.")
     if not raises_past_its_type_only(key):
-        return Refusal(MAY_RAISE, "The key is computed by an expression that can fail, and it would not on a row that is dropped.")
+        return Refusal(MAY_RAISE, "Computing the key can raise an error, and a filter could drop the row that raises it.")
     return columns.source_column(key)
 
 
@@ -208,7 +208,7 @@ def _past_node(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) ->
         # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
         way = way.stopped(Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic."))
     if trace.plan.may_raise(node.id) and not _only_where_kept(trace.plan, node, wanted):
-        way = way.stopped(Refusal(MAY_RAISE, f"{node.op} in between can fail on some row, and would not on a row that is dropped."))
+        way = way.stopped(Refusal(MAY_RAISE, f"{node.op} in between can raise an error, and a filter could drop the row that raises it."))
     if isinstance(node, Exchange):
         if node.kind == REUSED_EXCHANGE:
             way = way.stopped(Refusal(SHARED_EXCHANGE, f"{node.op} takes the rows that another exchange has made."))
@@ -275,7 +275,7 @@ def _side_of(plan: Plan, join: Join, wanted: KeyColumn) -> str | Refusal:
     if join_type_name(join.join_type) in LEFT_COLUMNS_ONLY:
         sides = [side for side in sides if side == LEFT]
     if not sides:
-        return Refusal(NOT_A_PLAIN_COLUMN, f"{join.op} computes {column_text(wanted)} itself.")
+        return Refusal(NOT_A_PLAIN_COLUMN, f"{column_text(wanted)} is computed by {join.op}, not read from a file.")
     if len(sides) > 1:
         return Refusal(NOT_A_PLAIN_COLUMN, f"Both sides of {join.op} have {column_text(wanted)}.")
     side = sides[0]
@@ -310,7 +310,7 @@ def _refuse_column(scan: Scan, column: ProbeColumn, trace: _Trace) -> Refusal | 
     if trace.field_id_read:
         return Refusal(FIELD_ID_READ, "spark.sql.parquet.fieldId.read.enabled is on: columns are matched by field id, not by name.")
     if not is_key_type(column.type):
-        return Refusal(KEY_TYPE, f"{named} is {column.type}, which no filter holds.")
+        return Refusal(KEY_TYPE, f"{named} is of type {column.type}: filters hold no values of that type.")
     if not comparable_with_key(column.type, trace.key_type):
         return Refusal(CAST_NOT_WIDENING, f"{named} is {column.type}, and the keys of the filter are {trace.key_type}.")
     return None
@@ -318,8 +318,8 @@ def _refuse_column(scan: Scan, column: ProbeColumn, trace: _Trace) -> Refusal | 
 
 def refuse_corrupt(scan: Scan) -> Refusal:
     """Why a scan that passes over what it can't read is left alone."""
-    what = f"ignoreCorruptFiles is on for {scan.table}: Spark leaves out the rows of a file from the first that it can't read,"
-    return Refusal(SKIPS_CORRUPT_FILES, f"{what} and with packs left out it would read on past that place.")
+    what = f"ignoreCorruptFiles is on for {scan.table}: Spark leaves out the rows of a file from the first one that it can't read,"
+    return Refusal(SKIPS_CORRUPT_FILES, f"{what} and where packs are left out it would read on behind that place.")
 
 
 def _refuse_shift(column: ProbeColumn, shift: Shift) -> Refusal | None:

@@ -19,6 +19,7 @@ from planner.settings import PlanSettings
 from planner.shifts import UNMOVED, Shift
 from planner.stages import may_change_when_recomputed, source_of
 from planner.traits import traits_of
+from planner.types import is_collated
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +124,12 @@ def _refuse_direction(direction: _Direction) -> Refusal | None:
     if refusal is not None:
         return refusal
     if join.may_raise:
-        return Refusal(MAY_RAISE, "The join can fail on some row, and it would not on a row that is dropped.")
+        return Refusal(MAY_RAISE, "The join's condition can raise an error, and a filter could drop the row that raises it.")
     if direction.source is None:
-        return Refusal(SOURCE_NOT_EXCHANGED, f"{join.op} reads its build side row by row: it has no keys before the join runs.")
+        return Refusal(SOURCE_NOT_EXCHANGED, f"{join.op} gets its build side without an exchange, row by row: its keys are not known before the join runs.")
     unsteady = may_change_when_recomputed(plan, direction.source)
     if unsteady is not None:
-        return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows when a part is computed again.")
+        return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows when a lost part of it is computed again.")
     return None
 
 
@@ -166,7 +167,7 @@ def _refuse_raising(direction: _Direction, key: int) -> Refusal | None:
     keys = direction.join.keys_of(direction.probe_side)
     if raises_past_its_type_only(keys[key]) and not any(other.may_raise for other in (*keys[:key], *keys[key + 1 :])):
         return None
-    return Refusal(MAY_RAISE, "A key of the probe side can fail on some row, and it would not on a row that is dropped.")
+    return Refusal(MAY_RAISE, "Computing a key of the probe side can raise an error, and a filter could drop the row that raises it.")
 
 
 def _refuse_scan(direction: _Direction, column: ProbeColumn) -> Refusal | None:
@@ -185,11 +186,12 @@ def _refuse_second_run(plan: Plan, proposal: Proposal) -> Refusal | None:
 
 
 def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:
-    if isinstance(inner := innermost(probe), OtherExpression) and inner.text.lower().startswith("collationkey("):
-        return Refusal(KEY_TYPE, "The key is a collated string: equal ones may differ in their bytes, so no filter holds them.")
+    if is_collated(probe.type) or (isinstance(inner := innermost(probe), OtherExpression) and inner.text.lower().startswith("collationkey(")):
+        return Refusal(KEY_TYPE, "The key is a collated string: equal ones may differ in their bytes, and filters go by bytes.")
     if all(isinstance(key, OtherExpression) and key.text.lower().startswith("isnull(") for key in (probe, build)):
         return Refusal(
-            NULL_SAFE_PAIR, "Spark's own test that both sides of <=> are null or neither is; the other half of it is the key."
+            NULL_SAFE_PAIR,
+            "Spark makes two join keys of <=>: this one says only whether a side is null, and the other one can carry the filter.",
         )
     if not build.deterministic:
         return Refusal(NOT_DETERMINISTIC, "The build side's key is computed by an expression that is not deterministic.")

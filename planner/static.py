@@ -158,13 +158,13 @@ def _refusal(
     if not scan.plain_parquet:
         return Refusal(NOT_PLAIN_PARQUET, f"{scan.table} is not read by Spark's own Parquet reader.")
     if settings.field_id_read:
-        return Refusal(FIELD_ID_READ, "spark.sql.parquet.fieldId.read.enabled is true: indexes know columns by name only.")
+        return Refusal(FIELD_ID_READ, "spark.sql.parquet.fieldId.read.enabled is on: columns are matched by field id, and indexes know them by name.")
     if scan.skips_corrupt:
         return refuse_corrupt(scan)
     if asked_any:
         return None
     if judged_any:
-        return Refusal(MAY_RAISE, "A condition before it can fail on some row, and it would not on a row that is not read.")
+        return Refusal(MAY_RAISE, "A condition before it can raise an error, and a pack that is not read may hold the row that raises it.")
     unusable = [index.refusal for index in indexes if index.refusal is not None]
     if unusable:
         return Refusal(unusable[0].reason, " ".join(each.detail for each in _said(indexes)))

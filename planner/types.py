@@ -44,6 +44,11 @@ def is_key_type(type_: str) -> bool:
     return type_ in PLAIN_KEY_TYPES or decimal_of(type_) is not None
 
 
+def is_collated(type_: str) -> bool:
+    """Whether it is a string of another collation than the binary one."""
+    return type_.startswith("string collate ")
+
+
 def keeps_values(source: str, target: str) -> bool:
     """Whether a cast maps different values of `source` to different ones of `target`, in the same order, and can't fail.
 

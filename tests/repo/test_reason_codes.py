@@ -1,0 +1,44 @@
+"""Every reason code has its row in the table of tests/spark/reasons, where a real query makes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.repo.reason_codes import ROOT, all_codes
+from tests.spark.reasons.golden import Golden, without_what_varies
+from tests.spark.reasons.rows import ROWS
+
+WITHOUT_ROW_YET: frozenset[str] = frozenset()
+
+
+@pytest.mark.parametrize(
+    ("code", "file"),
+    [
+        ("PRESERVED_SIDE", "planner/reasons.py"),
+        ("INDEX_STALE", "rtfilter/store/index_use.py"),
+        ("NOT_FILLED", "rtfilter/report.py"),
+        ("LAYER_OFF", "rtfilter/bridge/scala/common/QueryLog.scala"),
+        ("NO_MEMORY", "rtfilter/bridge/scala/common/CollectKeys.scala"),
+    ],
+)
+def test_codes_are_found_in_every_layer(code: str, file: str) -> None:
+    assert all_codes()[code] == ROOT / file
+
+
+def test_every_code_has_its_row() -> None:
+    codes, with_row = all_codes(), {row.code for row in ROWS}
+    without = {code: path.name for code, path in codes.items() if code not in with_row | WITHOUT_ROW_YET}
+    assert not without, f"codes without a row in tests/spark/reasons: {without}"
+    assert with_row <= set(codes), "rows for codes that nothing gives"
+    assert not with_row & WITHOUT_ROW_YET
+
+
+def test_every_row_has_its_text() -> None:
+    assert set(Golden.read().known) == {row.name for row in ROWS}
+
+
+def test_what_varies_is_left_out_of_texts() -> None:
+    text = "It costs 1,234.5 ms and 12 ns: id#12L of Index i in /tmp/a-1/b.c/_rtfilter is not used; 3 packs, 1 of 2 files."
+    assert without_what_varies(text) == (
+        "It costs N ms and N ns: id#N of Index i in …/_rtfilter is not used; 3 packs, 1 of 2 files."
+    )

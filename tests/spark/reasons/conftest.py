@@ -1,0 +1,78 @@
+"""A Spark application whose planner host can be told to fail, and the texts that the rows of the table are held against."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import rtfilter
+from tests.spark.reasons.golden import Golden
+from tests.spark.reasons.row import Scene
+
+HOST = """\
+#!{python}
+from pathlib import Path
+import rtfilter.host.requests as requests
+
+answer_well = requests.Requests.answer
+fault, kept = Path({fault!r}), {{}}
+
+def answer(self, frame):
+    if fault.exists():
+        exec(fault.read_text(), {{"op": frame.json["op"], "frame": frame, "kept": kept}})
+    else:
+        kept.clear()
+    return answer_well(self, frame)
+
+requests.Requests.answer = answer
+from rtfilter.host.__main__ import main
+main()
+"""
+
+
+@pytest.fixture(scope="session")
+def fault_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("host") / "fault.py"
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory, fault_file: Path) -> Iterator[SparkSession]:
+    scratch = tmp_path_factory.mktemp("spark")
+    interpreter = scratch / "interpreter"
+    interpreter.write_text(HOST.format(python=sys.executable, fault=str(fault_file)))
+    interpreter.chmod(interpreter.stat().st_mode | stat.S_IXUSR)
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("rtfilter reasons")
+        .config("spark.ui.enabled", "false")
+        .config("spark.rtfilter.feedback.enabled", "false")
+        .config("spark.rtfilter.python", str(interpreter))
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
+    )
+    spark = rtfilter.configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture
+def scene(spark: SparkSession, tmp_path: Path, fault_file: Path) -> Iterator[Scene]:
+    spark.conf.set("rtfilter.enabled", True)
+    fault_file.unlink(missing_ok=True)
+    yield Scene(spark, tmp_path, fault_file)
+    fault_file.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session")
+def golden(request: pytest.FixtureRequest) -> Iterator[Golden]:
+    texts = Golden.read()
+    yield texts
+    if request.config.getoption("--update-golden", default=False):
+        texts.write()

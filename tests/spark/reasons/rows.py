@@ -1,0 +1,9 @@
+"""The table of reasons."""
+
+from __future__ import annotations
+
+from tests.spark.reasons.of_joins import OF_JOINS
+from tests.spark.reasons.of_scans import OF_SCANS
+from tests.spark.reasons.row import Row
+
+ROWS: tuple[Row, ...] = (*OF_JOINS, *OF_SCANS)

@@ -37,6 +37,7 @@ NO_PART = {
     "ADAPTIVE_OFF": "Adaptive execution was off (spark.sql.adaptive.enabled): the layer leaves such plans alone.",
     "NO_JOIN": "The plan has no join above a scan of files, and no table with an index that it asks something of.",
     "NOTHING_DUE": "No scan was left to filter when its build sides were known.",
+    PLANNER_FAILED: "The planner failed: nothing is known of this query's joins.",
 }
 COLUMNS = (
     Column("id"),
@@ -65,7 +66,8 @@ class FilterReport:
     `rows_seen` and `rows_dropped` count them, and `passed_expected` is the share that the planner expected to pass, `passed_actual`
     the one that did. `ran` is False where the scan did not run after all (its stage's result was that of an equal one, or not
     needed): what was expected of it can't have come about then; None where that can't be told. `index_reasons`: codes of what is
-    the matter with indexes of the probe table (docs/indexes.md); `detail` has the sentences.
+    the matter with indexes of the probe table (docs/indexes.md); `detail` has the sentences. `rows_reason`: the code of why rows
+    were tested one by one or not, empty where the filter never came to that.
     """
 
     id: str
@@ -93,6 +95,7 @@ class FilterReport:
     index_reasons: tuple[str, ...] = ()
     ran: bool | None = None
     estimated_cost_ms: float | None = None
+    rows_reason: str = ""
 
     @property
     def estimated_net_ms(self) -> float | None:
@@ -196,6 +199,9 @@ def report_from_record(record: Json) -> Report:
     outcomes = _fill_outcomes(fills, _row_counts(row_filters), _ran(record.get("scans") or (), row_filters))
     filters = _without_earlier_forms(list(_merged(decisions, outcomes, _unassigned_error(decisions, fills))))
     execution = record.get("execution")
+    reason = "" if decisions or fills else str(record.get("idle") or "")
+    if not filters and _errors(decisions):
+        reason = PLANNER_FAILED
     return Report(
         query=str(record.get("description") or ("an RDD" if execution is None else f"execution {execution}")),
         filters=tuple(filters),
@@ -204,7 +210,7 @@ def report_from_record(record: Json) -> Report:
         planning_ms=float(sum(decision.get("ms") or 0.0 for decision in decisions)),
         execution=execution,
         session=record.get("session"),
-        reason="" if decisions or fills else str(record.get("idle") or ""),
+        reason=reason,
     )
 
 
@@ -307,7 +313,7 @@ def _unfilled(entry: FilterReport, error: str | None) -> FilterReport:
 
 
 def _entry(name: str, known: Json) -> FilterReport:
-    texts = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail")
+    texts = ("build", "probe", "join_type", "strategy", "decision", "reason", "detail", "rows_reason")
     packs = ("packs_total", "packs_kept", "rows_total", "rows_kept", "rows_dropped", "rows_seen", "passed_expected")
     numbers = ("keys", "build_rows", "fill_ms", *packs, "estimated_gain_ms", "estimated_cost_ms")
     values: dict[str, Any] = {key: str(known.get(key) or "") for key in texts}

@@ -14,17 +14,24 @@ import rtfilter
 from tests.spark.reasons.golden import Golden
 from tests.spark.reasons.row import Scene
 
+POOL_BYTES = 24 << 20
 HOST = """\
 #!{python}
 from pathlib import Path
 import rtfilter.host.requests as requests
 
 answer_well = requests.Requests.answer
-fault, kept = Path({fault!r}), {{}}
+fault, kept, before = Path({fault!r}), {{}}, []
+
+def put(owner, name, value):
+    before.append((owner, name, getattr(owner, name)))
+    setattr(owner, name, value)
 
 def answer(self, frame):
+    while before:
+        setattr(*before.pop())
     if fault.exists():
-        exec(fault.read_text(), {{"op": frame.json["op"], "frame": frame, "kept": kept}})
+        exec(fault.read_text(), {{"op": frame.json["op"], "kept": kept, "put": put}})
     else:
         kept.clear()
     return answer_well(self, frame)
@@ -41,7 +48,12 @@ def fault_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def session(tmp_path_factory: pytest.TempPathFactory, fault_file: Path) -> Iterator[SparkSession]:
+def far_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("far")
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory, fault_file: Path, far_folder: Path) -> Iterator[SparkSession]:
     scratch = tmp_path_factory.mktemp("spark")
     interpreter = scratch / "interpreter"
     interpreter.write_text(HOST.format(python=sys.executable, fault=str(fault_file)))
@@ -53,6 +65,13 @@ def session(tmp_path_factory: pytest.TempPathFactory, fault_file: Path) -> Itera
         .config("spark.rtfilter.feedback.enabled", "false")
         .config("spark.rtfilter.python", str(interpreter))
         .config("spark.sql.shuffle.partitions", "2")
+        # What tasks may hold in all is little; Spark's own sorts spill.
+        .config("spark.memory.fraction", "1.0")
+        .config("spark.testing.memory", str(POOL_BYTES))
+        .config("spark.testing.reservedMemory", "1")
+        .config("spark.buffer.pageSize", "65536")
+        # A filesystem other than the local one, on which the same files are.
+        .config(f"spark.hadoop.fs.viewfs.mounttable.far.link./here", far_folder.as_uri())
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
     )
@@ -63,10 +82,10 @@ def session(tmp_path_factory: pytest.TempPathFactory, fault_file: Path) -> Itera
 
 
 @pytest.fixture
-def scene(spark: SparkSession, tmp_path: Path, fault_file: Path) -> Iterator[Scene]:
+def scene(spark: SparkSession, tmp_path: Path, fault_file: Path, far_folder: Path) -> Iterator[Scene]:
     spark.conf.set("rtfilter.enabled", True)
     fault_file.unlink(missing_ok=True)
-    yield Scene(spark, tmp_path, fault_file)
+    yield Scene(spark, tmp_path, fault_file, far_folder)
     fault_file.unlink(missing_ok=True)
 
 

@@ -12,7 +12,7 @@ MARK = "## "
 _VARIES = (
     (re.compile(r"\d[\d,]*(\.\d+)?(?= (ms|ns)\b)"), "N"),
     (re.compile(r"#\d+L?"), "#N"),
-    (re.compile(r"(file:)?(/[\w.\-]+)+/(?=[\w.\-@]+)"), "…/"),
+    (re.compile(r"(file:|viewfs://far)?(/[\w.\-]+)+/(?=[\w.\-@]+)"), "…/"),
 )
 
 

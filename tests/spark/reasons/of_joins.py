@@ -19,7 +19,7 @@ OF_JOINS = (
     Row("EXISTENCE_JOIN", "select v from fact where v < 0 or exists (select 1 from dim where id = k)"),
     Row("FULL_OUTER_JOIN", "select v, id from fact full outer join dim on k = id"),
     Row("NULL_AWARE_JOIN", "select v from fact where k not in (select idn from dim)"),
-    Row("DUPLICATE_KEY", "select v from fact join dim on k = id and cast(k as bigint) = cast(id as bigint)"),
+    Row("DUPLICATE_KEY", "select f.v from fact f join fact g on f.k = g.k join dim on f.k = id and g.k = id"),
     Row("NULL_SAFE_PAIR", "select v from fact join dim on kn <=> idn"),
     Row(
         "SOURCE_NOT_EXCHANGED",

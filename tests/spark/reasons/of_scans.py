@@ -23,7 +23,6 @@ def in_chars(scene: Scene) -> None:
     scene.spark.sql(f"create or replace temporary view chars (c char(3)) using parquet options (path '{path}')")
 
 
-WIDE = "spark.sql.optimizer.excludedRules"
 TWICE = """
     with a as (select k, count(*) n from fact group by k)
     select x.n from a x join dim on x.k = id where grp = 3 union all select n from a where k is not null
@@ -31,7 +30,7 @@ TWICE = """
 
 OF_SCANS = (
     Row("NOT_DETERMINISTIC", "select v, rand(7) from fact join dim on k = id", "a value by place"),
-    Row("NOT_DETERMINISTIC", "select v from (select * from fact tablesample (50 percent)) join dim on k = id", "a sample"),
+    Row("NOT_DETERMINISTIC", "select * from (select v from fact join dim on k = id) tablesample (50 percent)", "a sample"),
     Row("MAY_RAISE", "select * from (select 100 / v q, k from fact where v > 3) join dim on k = id where q <> 3", "on the way"),
     Row("OPERATOR_IN_BETWEEN", "select /*+ broadcast(dim) */ * from (select k from fact limit 100) join dim on k = id", "limit"),
     Row("OPERATOR_IN_BETWEEN", "select /*+ broadcast(dim) */ * from (select max(k) m from fact) join dim on m = id", "one row of all"),
@@ -44,7 +43,7 @@ OF_SCANS = (
     Row("NOT_A_PLAIN_COLUMN", "select v from fact join dim on k & 7 = id", "computed"),
     Row("NOT_A_PLAIN_COLUMN", "select v from fact join dim on coalesce(kn, k) = id", "of two columns"),
     Row("NOT_A_PLAIN_COLUMN", "select v from (select v, explode(array(k, 1)) e from fact) join dim on e = id", "generated"),
-    Row("NOT_A_PLAIN_COLUMN", "select /*+ broadcast(dim) */ * from (select max(k) m from fact group by r) join dim on m = id", "aggregated"),
+    Row("OPERATOR_IN_BETWEEN", "select /*+ broadcast(dim) */ * from (select max(k) m from fact group by r) join dim on m = id", "aggregated"),
     Row("NOT_A_PLAIN_COLUMN", "select /*+ broadcast(dim) */ c from chars join dim on c = name", "char", prepare=in_chars),
     Row("CAST_NOT_WIDENING", "select v from fact join dim on cast(d as string) = name"),
     Row("PARTITION_COLUMN", "select v from parted join dim on p = id where grp = 3", prepare=by_partition),

@@ -17,11 +17,15 @@ ALWAYS = {"rtfilter.cost": "always"}
 
 @dataclass(frozen=True)
 class Scene:
-    """Where a query runs: its session, a folder of its own, and the file whose Python the planner host runs before each answer."""
+    """Where a query runs: its session, a folder of its own, and the file whose Python the planner host runs before each answer.
+
+    `far`: a folder that Spark also sees as `viewfs://far/here`, a filesystem that the planner host can't open.
+    """
 
     spark: SparkSession
     folder: Path
     fault: Path
+    far: Path
 
     def table(self, name: str, table: pa.Table, files: int = 1, pack_rows: int = 500) -> Path:
         """Writes a table and names it."""
@@ -30,7 +34,7 @@ class Scene:
         return self.folder / name
 
     def faulty_host(self, python: str) -> None:
-        """From here on the host runs `python` before each answer; it sees `op`, `frame` and a dict `kept`, and may raise."""
+        """From here on the host runs `python` before each answer; it sees `op` and a dict `kept`, may `put(owner, name, value)`, and may raise."""
         self.fault.write_text(python)
 
 

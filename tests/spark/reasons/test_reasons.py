@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import rtfilter
-from rtfilter.bridge import jvm
 from rtfilter.report import Report, WhyNot
 from tests.spark.reasons.golden import Golden, without_what_varies
 from tests.spark.reasons.row import Row, Scene
@@ -20,24 +19,24 @@ from tests.spark.reasons.rows import ROWS
 def reason_texts(row: Row, scene: Scene) -> list[str]:
     """What is said with the row's code: a line for each candidate, or the sentence that stands for all of them."""
     frame = scene.spark.sql(row.sql)
-    if not row.runs:
-        shown: Report | WhyNot = rtfilter.why_not(frame)
-        entries, of_rows = shown.to_dict()["keys"], set[str]()
-    else:
+    if row.runs:
         frame.collect()
-        report, record = rtfilter.last_report(scene.spark), jvm.last_record(scene.spark)
-        assert report is not None and record is not None
+        report = rtfilter.last_report(scene.spark)
+        assert report is not None
         if report.reason == row.code:
             return [str(report).splitlines()[1]]
-        shown, entries = report, report.to_dict()["filters"]
-        of_rows = {each["id"] for fill in record["fills"] for each in fill["filters"] if each.get("rows_reason") == row.code}
-    found = sorted({_line(entry) for entry in entries if _has(entry, row.code) or entry.get("id") in of_rows})
+        shown: Report | WhyNot = report
+        entries = report.to_dict()["filters"]
+    else:
+        shown = rtfilter.why_not(frame)
+        entries = shown.to_dict()["keys"]
+    found = sorted({_line(entry) for entry in entries if row.code in _codes(entry)})
     assert found, f"the query does not show {row.code}, but:\n{shown}"
     return found
 
 
-def _has(entry: dict[str, Any], code: str) -> bool:
-    return code in (entry["reason"], *entry["index_reasons"])
+def _codes(entry: dict[str, Any]) -> tuple[str, ...]:
+    return (entry["reason"], entry.get("rows_reason", ""), *entry["index_reasons"])
 
 
 def _line(entry: dict[str, Any]) -> str:

@@ -10,12 +10,15 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, SparkPlan
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import scala.util.control.NonFatal
 
-/** Second hook, before a stage runs: reads the keys of finished build sides, asks which packs they reject, narrows the scans. */
-class FillFilters(session: SparkSession) extends Rule[SparkPlan] {
+/**
+ * Second hook, before a stage runs: reads the keys of finished build sides, asks which packs they reject, narrows the scans. `atOnce`: when a plan
+ * without stages is prepared, which need not run.
+ */
+class FillFilters(session: SparkSession, atOnce: Boolean = false) extends Rule[SparkPlan] {
   private lazy val layer = new LayerSession(session)
 
   override def apply(plan: SparkPlan): SparkPlan = {
-    QueryLog.starts(layer)
+    if (!atOnce) QueryLog.starts(layer)
     val scans = plan.collect { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => scan }
     if (scans.isEmpty && !plan.exists(_.isInstanceOf[Gate])) plan
     else OwnTime.in(layer, "fill")(try {

@@ -59,6 +59,9 @@ object Inspect extends AdaptiveSparkPlanHelper {
   /** The planner's answers for a plan that was prepared with the layer on (it need not have run). */
   def decisions(plan: SparkPlan): String = text(decisionTexts(plan).map(Json.parse))
 
+  /** Why nothing was asked of the planner for such a plan. */
+  def idle(session: SparkSession, plan: SparkPlan): String = QueryLog.whyIdle(new LayerSession(session), plan)
+
   def decisionTexts(plan: SparkPlan): Seq[String] = {
     val roots = plan +: collectWithSubqueries(plan) { case a: AdaptiveSparkPlanExec => a.initialPlan }
     roots.flatMap(root => root.collect { case p if p.getTagValue(PlacedKey.Decision).isDefined => p.getTagValue(PlacedKey.Decision).get }).distinct

@@ -15,7 +15,7 @@ import scala.util.Try
 class NarrowAtOnce(session: SparkSession) extends ColumnarRule {
   private lazy val layer = new LayerSession(session)
   private lazy val place = new PlaceFilters(session, staticOnly = true)
-  private lazy val fill = new FillFilters(session)
+  private lazy val fill = new FillFilters(session, atOnce = true)
 
   override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
     override def apply(plan: SparkPlan): SparkPlan =

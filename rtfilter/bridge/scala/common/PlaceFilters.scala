@@ -21,7 +21,7 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
   private lazy val layer = new LayerSession(session)
 
   override def apply(plan: SparkPlan): SparkPlan = {
-    if (!staticOnly) QueryLog.prepared(layer, plan)
+    QueryLog.prepared(layer, plan, staticOnly)
     if (!layer.enabled) plan
     else OwnTime.in(layer, "look")(try {
       GateChildren.noteStages(plan)
@@ -75,8 +75,10 @@ object PlaceFilters {
   private val decisions = new AtomicLong
   def nextDecision(): String = s"d${decisions.incrementAndGet()}"
 
-  /** Without a join and a scan that are still to run there is nothing to ask about. */
-  def concerns(plan: SparkPlan): Boolean = plan.exists(_.isInstanceOf[BaseJoinExec]) && plan.exists(_.isInstanceOf[FileSourceScanExec])
+  /** Without a join by equal keys and a scan that are still to run there is nothing to ask about. */
+  def concerns(plan: SparkPlan): Boolean = plan.exists(hasKeys) && plan.exists(_.isInstanceOf[FileSourceScanExec])
+
+  def hasKeys(plan: SparkPlan): Boolean = plan match { case join: BaseJoinExec => join.leftKeys.nonEmpty; case _ => false }
 
   /**
    * Whether nothing has run yet, or a scan's stage starts with this plan. Where each one waits for another stage still, that stage's end brings a

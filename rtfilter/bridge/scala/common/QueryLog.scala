@@ -2,11 +2,12 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.execution.{CommandResultExec, LocalTableScanExec, SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.{CommandResultExec, FileSourceScanExec, LocalTableScanExec, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.command.ExecutedCommandExec
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
+import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import scala.collection.mutable
 import scala.util.Try
@@ -31,7 +32,7 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
   private var atEnd: Option[ObjectNode] = None
   /** Some answer asked for the plan as it will have run. */
   @volatile var wantsEnd = false
-  /** Why the layer has no part, where it has none: LAYER_OFF, ADAPTIVE_OFF, NO_JOIN or NOTHING_DUE. */
+  /** Why the layer has no part, where it has none: `whyIdle`. */
   @volatile var idle = "NOTHING_DUE"
   def isEmpty: Boolean = synchronized(decisions.isEmpty && fills.isEmpty)
   /** Decisions of plans that it ran, whatever became of them in later plans. */
@@ -64,9 +65,11 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   private final case class Run(execution: Long, rdd: Int)
 
   /** A plan is prepared or planned anew. What is prepared outside an execution may never run: it has no record until a stage of it starts. */
-  def prepared(layer: LayerSession, plan: SparkPlan): Unit = if (!plan.exists(_.isInstanceOf[QueryStageExec])) synchronized {
+  def prepared(layer: LayerSession, plan: SparkPlan, atOnce: Boolean): Unit = if (!plan.exists(_.isInstanceOf[QueryStageExec])) synchronized {
     val why = whyIdle(layer, plan)
     if (layer.executionId.isDefined) record(layer).filter(_.isEmpty).foreach(_.idle = why)
+    // Spark does not tell when a plan without stages starts: what is decided of it is of no run before.
+    else if (atOnce) layer.session.sparkContext.setLocalProperty(NoExecution, null)
     else { rdds += 1; layer.session.sparkContext.setLocalProperty(NoExecution, s"$lastExecution $rdds $why") }
   }
 
@@ -81,8 +84,14 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     }
   }
 
-  private def whyIdle(layer: LayerSession, plan: SparkPlan): String =
-    if (!layer.enabled) "LAYER_OFF" else if (!layer.adaptive) "ADAPTIVE_OFF" else if (!PlaceFilters.concerns(plan)) "NO_JOIN" else "NOTHING_DUE"
+  /** Why nothing is asked of the planner for a plan; the planner's own reasons are other ones. */
+  def whyIdle(layer: LayerSession, plan: SparkPlan): String =
+    if (!layer.enabled) "LAYER_OFF"
+    else if (!layer.adaptive) "ADAPTIVE_OFF"
+    else if (find(plan)(_.isInstanceOf[BaseJoinExec]).isEmpty) "NO_JOIN"
+    else if (find(plan)(PlaceFilters.hasKeys).isEmpty) "NO_EQUALITY"
+    else if (find(plan)(_.isInstanceOf[FileSourceScanExec]).isEmpty) "NO_FILE_SCAN"
+    else "NOTHING_DUE"
 
   def planned(layer: LayerSession, id: String, decision: ObjectNode): Unit = synchronized {
     planned(id) = (decision, if (layer.executionId.isDefined) None else rddRun(layer).map(_._1))

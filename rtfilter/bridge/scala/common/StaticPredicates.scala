@@ -20,6 +20,9 @@ object StaticPredicates extends PredicateHelper {
   private val StoreFolder = "_rtfilter"
   private val LookAgainMs = 60000L
 
+  /** Local places in which a store was found once. */
+  private val hadStore = ConcurrentHashMap.newKeySet[Path]
+
   /** By place on another filesystem: whether it has a store, None while nobody knows, and when that was looked up. */
   private val remote = new ConcurrentHashMap[Path, (Option[Boolean], Long)]
 
@@ -80,8 +83,11 @@ object StaticPredicates extends PredicateHelper {
     Footers.fetchAhead(layer, scan, conditions(scan).flatMap(_.references.map(_.name)).distinct)
 
   private def hasStore(layer: LayerSession, place: Path, scan: FileSourceScanExec): Boolean =
-    if (isLocal(place)) isStoreHere(place)
-    else {
+    if (isLocal(place)) {
+      // Of a table that was overwritten with its indexes the host can tell that they are gone.
+      if (isStoreHere(place)) hadStore.add(place)
+      hadStore.contains(place)
+    } else {
       // A query does not wait for another machine: it is looked up meanwhile, for the next one.
       val (found, at) = known(place)
       if (System.currentTimeMillis() - at > LookAgainMs) {
@@ -102,13 +108,14 @@ object StaticPredicates extends PredicateHelper {
   private def test(e: Expression, columns: AttributeSet): ObjectNode = {
     def joined(op: String, parts: Expression*) = Json.obj("op" -> op, "args" -> parts.map(test(_, columns)))
     def leaf(op: String, column: Attribute, more: (String, Any)*) =
-      if (!columns.contains(column)) other
+      if (!columns.contains(column)) other(column)
       else Json.obj(Seq("op" -> op, "column" -> column.name, "type" -> column.dataType.catalogString) ++ more: _*)
-    def compared(op: String, column: Attribute, value: Literal) = key(value, column.dataType).fold(other)(k => leaf(op, column, "value" -> k))
+    def compared(op: String, column: Attribute, value: Literal) = key(value, column.dataType).fold(other(column))(k => leaf(op, column, "value" -> k))
     def listed(column: Attribute, values: Iterable[Literal]) = {
       val keys = if (values.size > MostValues) Nil else values.flatMap(key(_, column.dataType))
-      if (keys.size == values.size) leaf("in", column, "values" -> keys) else other
+      if (keys.size == values.size) leaf("in", column, "values" -> keys) else other(column)
     }
+    def other(of: Expression) = Json.obj("op" -> "other", "columns" -> of.references.filter(columns.contains).map(_.name).toSeq.distinct)
     e match {
       case And(left, right) => joined("and", left, right)
       case Or(left, right) => joined("or", left, right)
@@ -126,13 +133,11 @@ object StaticPredicates extends PredicateHelper {
       case comparison: BinaryComparison => (comparison.left, comparison.right, word(comparison)) match {
         case (column: Attribute, value: Literal, Some((op, _))) => compared(op, column, value)
         case (value: Literal, column: Attribute, Some((_, turned))) => compared(turned, column, value)
-        case _ => other
+        case _ => other(e)
       }
-      case _ => other
+      case _ => other(e)
     }
   }
-
-  private def other: ObjectNode = Json.obj("op" -> "other")
 
   /** As it stands, and with its sides exchanged. */
   private def word(comparison: BinaryComparison): Option[(String, String)] = Option(comparison).collect {

@@ -1,0 +1,74 @@
+"""Reasons that a filter's cost gives before the build side is there, and what a query that ran says of its filters."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pyarrow as pa
+
+from tests.spark.reasons.of_joins import JOIN
+from tests.spark.reasons.row import ALWAYS, SHUFFLED, Row, Scene
+
+MANY_ROWS = 200_000
+
+
+def many(scene: Scene) -> None:
+    """More rows than a filter of fact is worth: by the files' size, and as they turn out to be."""
+    numbers = np.random.default_rng(1).permutation(MANY_ROWS)
+    scene.table("many", pa.table({"id": pa.array(numbers, pa.int32()), "w": pa.array(numbers * 1_000_003, pa.int64())}), 1, MANY_ROWS)
+
+
+def replaced(scene: Scene) -> None:
+    """The table's files after Spark has listed them: the same bytes with another time."""
+    scene.spark.table("fact").limit(1000).write.parquet(str(scene.folder / "touched"))
+    touched = scene.spark.read.parquet(str(scene.folder / "touched"))
+    touched.createOrReplaceTempView("touched")
+    for file in (scene.folder / "touched").glob("*.parquet"):
+        os.utime(file, (1, 1))
+
+
+def texts(scene: Scene) -> None:
+    """150,000 texts, more than a task's share of the little memory that there is."""
+    numbers = np.arange(400_000) * 3
+    for name, rows in (("build", 150_000), ("probe", 400_000)):
+        column = pa.array([f"a text that is rather long {x}" for x in numbers[:rows]])
+        scene.table(name, pa.table({"s": column, "flag": numbers[:rows] % 2}), 1, 20_000)
+
+
+def lost_twice(scene: Scene) -> None:
+    scene.spark.table("fact").write.parquet(str(scene.folder / "odd"))
+    scene.spark.read.parquet(str(scene.folder / "odd")).createOrReplaceTempView("odd")
+    scene.spark.conf.set("rtfilter.feedback.enabled", True)
+    for _ in range(2):
+        scene.spark.sql(LOST).collect()
+        scene.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+
+
+LOST = "select v from odd join dim on r = id where grp = 3 and v < 100000"
+WIDE = " and id % 2 >= 0 and id % 3 >= 0 and id % 5 >= 0"
+AHEAD = "select count(*) from fact join dim d on r = d.id join (select id i from dim where {}) e on k = i"
+
+OF_FILLS = (
+    Row("LOST_TWICE", LOST, prepare=lost_twice, conf={"rtfilter.feedback.enabled": "true"}),
+    Row("BUILD_NOT_SMALLER", "select v from fact join range(1000) r on k = r.id", "of unknown size", SHUFFLED),
+    Row("BUILD_NOT_SMALLER", "select v, many.id from fact right join many on k = many.id", "larger", SHUFFLED, prepare=many),
+    Row("WAIT_DOES_NOT_PAY", JOIN, conf=SHUFFLED),
+    Row("FILL_DOES_NOT_PAY", "select /*+ broadcast(many) */ v from fact join many on k = many.id", prepare=many),
+    Row("APPLIED", "select v from fact join dim on k = id where name = 'n7'", runs=True),
+    Row("NOTHING_AHEAD", "select v from fact join dim on k = id where name = 'n7'", runs=True),
+    Row("REJECTS_NO_PACK", "select v from fact join dim on r = id where grp = 3", runs=True),
+    Row("ROWS_ONLY", "select v from fact join dim on r = id where grp = 3", conf=ALWAYS, runs=True),
+    Row("ROWS_TESTED", "select v from fact join dim on r = id where grp = 3", conf=ALWAYS, runs=True),
+    Row("ROWS_TESTED", AHEAD.format("grp = 3"), "cost auto", runs=True),
+    Row("PASSES_MOST_ROWS", AHEAD.format("id > 5"), runs=True),
+    Row("GAIN_TOO_SMALL", "select v from fact join dim on kl = idl where id > 60", runs=True),
+    Row("COST_NEVER", "select /*+ RTFILTER(always, dim) */ v from fact join dim on k = id where grp = 3", "after the fill", {"rtfilter.cost": "never"}, runs=True),
+    Row("FOOTERS_NOT_KNOWN", "select /*+ broadcast(dim) */ v from touched join dim on k = id where grp = 3", runs=True, prepare=replaced),
+    Row("BUILD_TOO_LARGE", f"select /*+ broadcast(many) */ v from fact join many on k = many.id{WIDE.replace('id', 'many.id')}", runs=True, prepare=many),
+    Row("NOT_FILLED", JOIN.replace("grp = 3", "name = 'nobody'"), conf={**SHUFFLED, **ALWAYS}, runs=True),
+    Row("NO_MEMORY", "select count(*) from probe join build on probe.s = build.s where build.flag >= 0", conf={**SHUFFLED, **ALWAYS}, runs=True, prepare=texts),
+    Row("LAYER_OFF", JOIN, conf={"rtfilter.enabled": "false"}, runs=True),
+    Row("ADAPTIVE_OFF", JOIN, "the query", conf={"spark.sql.adaptive.enabled": "false"}, runs=True),
+    Row("NO_JOIN", "select grp, count(*) from dim group by grp", runs=True),
+)

@@ -180,7 +180,7 @@ def _refusal(plan: Plan, node: PlanNode, rows: _Rows) -> Refusal | None:
     if node.asks_for_file and rows.behind:
         return Refusal(
             NOT_DETERMINISTIC,
-            f"{node.op} above the scan asks for the file that is read: by then it may be another one than the row's, and with a filter yet another.",
+            f"{node.op} above the scan asks for the file that is read, and rows come to it when that is another one already.",
         )
     unsteady = chance_in(plan, node.id) if isinstance(node, Exchange) and node.same is not None else None
     if unsteady is not None:

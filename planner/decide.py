@@ -270,7 +270,7 @@ def _judge(figures: FilterFigures, gains: _Gains, rows: Refusal, settings: Decid
         return Refusal(
             GAIN_TOO_SMALL,
             f"It {_rejects(figures)} and would save about {saved_ms:,.1f} ms, less "
-            f"than the {gains.ship_ms:,.1f} ms that {counted(figures.keys, 'key')} take to the executors.",
+            f"than the {gains.ship_ms:,.1f} ms that sending {counted(figures.keys, 'key')} to the executors takes.",
         )
     if figures.packs_rejected == 0:
         return Refusal(ROWS_ONLY, f"{_why_no_pack(figures)} {rows.detail}")

@@ -131,12 +131,14 @@ def expected_kind(kinds: Sequence[str]) -> str:
 def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:
     """Why a scan should not wait for a build side. What is not known is not waited for."""
     if forecast.gain_ms is None or forecast.cost_ms is None:
-        return Refusal(BUILD_NOT_SMALLER, f"How large the build side is beside {table} is not known, and no scan waits for that.")
+        return Refusal(
+            BUILD_NOT_SMALLER, f"The size of the build side or of {table} is not known, and no scan waits for what may not pay."
+        )
     if forecast.build_rows is not None and forecast.build_rows > forecast.most_build_rows:
         return Refusal(
             BUILD_NOT_SMALLER,
-            f"The build side is expected to have {_rows_text(forecast)}; for a filter of {table} keys are read of at most "
-            f"{forecast.most_build_rows:,}.",
+            f"The build side is expected to have {counted(forecast.build_rows, 'row')}; for a filter of {table} the keys of "
+            f"at most {counted(forecast.most_build_rows, 'row')} are read.",
         )
     least_ms = least_gain_ms(forecast.cost_ms, forecast.gate_ms)
     if forecast.gain_ms >= least_ms:

@@ -208,7 +208,9 @@ def _past_node(trace: _Trace, node: _InnerNode, wanted: KeyColumn, way: _Way) ->
         # A non-deterministic neighbour counts rows or draws numbers: it would see other rows.
         way = way.stopped(Refusal(NOT_DETERMINISTIC, f"{node.op} in between computes something that is not deterministic."))
     if trace.plan.may_raise(node.id) and not _only_where_kept(trace.plan, node, wanted):
-        way = way.stopped(Refusal(MAY_RAISE, f"{node.op} in between can raise an error, and a filter could drop the row that raises it."))
+        way = way.stopped(
+            Refusal(MAY_RAISE, f"{node.op} in between can raise an error, and a filter could drop the row that raises it.")
+        )
     if isinstance(node, Exchange):
         if node.kind == REUSED_EXCHANGE:
             way = way.stopped(Refusal(SHARED_EXCHANGE, f"{node.op} takes the rows that another exchange has made."))

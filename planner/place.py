@@ -19,7 +19,8 @@ from planner.shared import not_on_every_copy, place_in
 from planner.stages import Waits, open_numbers
 
 NOT_EVERYWHERE = Refusal(
-    SHARED_EXCHANGE, "Its rows are computed once for several places of the query, and the filter is not right for all."
+    SHARED_EXCHANGE,
+    "The scan's rows are computed once for several places of the query, and the filter is right for some of them only.",
 )
 GATES_ARE_OFF = Refusal(
     GATE_OFF, "The scan would have to wait for the build side, and rtfilter.gate.enabled or spark.sql.exchange.reuse is false."

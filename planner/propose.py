@@ -126,10 +126,15 @@ def _refuse_direction(direction: _Direction) -> Refusal | None:
     if join.may_raise:
         return Refusal(MAY_RAISE, "The join's condition can raise an error, and a filter could drop the row that raises it.")
     if direction.source is None:
-        return Refusal(SOURCE_NOT_EXCHANGED, f"{join.op} gets its build side without an exchange, row by row: its keys are not known before the join runs.")
+        return Refusal(
+            SOURCE_NOT_EXCHANGED,
+            f"{join.op} gets its build side without an exchange, row by row: its keys are not known before the join runs.",
+        )
     unsteady = may_change_when_recomputed(plan, direction.source)
     if unsteady is not None:
-        return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows when a lost part of it is computed again.")
+        return Refusal(
+            NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows when a lost part of it is computed again."
+        )
     return None
 
 
@@ -167,7 +172,9 @@ def _refuse_raising(direction: _Direction, key: int) -> Refusal | None:
     keys = direction.join.keys_of(direction.probe_side)
     if raises_past_its_type_only(keys[key]) and not any(other.may_raise for other in (*keys[:key], *keys[key + 1 :])):
         return None
-    return Refusal(MAY_RAISE, "Computing a key of the probe side can raise an error, and a filter could drop the row that raises it.")
+    return Refusal(
+        MAY_RAISE, "Computing a key of the probe side can raise an error, and a filter could drop the row that raises it."
+    )
 
 
 def _refuse_scan(direction: _Direction, column: ProbeColumn) -> Refusal | None:
@@ -186,8 +193,11 @@ def _refuse_second_run(plan: Plan, proposal: Proposal) -> Refusal | None:
 
 
 def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:
-    if is_collated(probe.type) or (isinstance(inner := innermost(probe), OtherExpression) and inner.text.lower().startswith("collationkey(")):
-        return Refusal(KEY_TYPE, "The key is a collated string: equal ones may differ in their bytes, and filters go by bytes.")
+    inner = innermost(probe)
+    wrapped = isinstance(inner, OtherExpression) and inner.text.lower().startswith("collationkey(")
+    if wrapped or is_collated(probe.type):
+        what = "a collated string" if wrapped else f"of type {probe.type}"
+        return Refusal(KEY_TYPE, f"The key is {what}: equal values may differ in their bytes, and filters go by bytes.")
     if all(isinstance(key, OtherExpression) and key.text.lower().startswith("isnull(") for key in (probe, build)):
         return Refusal(
             NULL_SAFE_PAIR,

@@ -80,8 +80,14 @@ def _is_known(tree: Tree, covered: frozenset[str]) -> bool:
 
 def _without_needless(conditions: Sequence[StaticCondition]) -> list[StaticCondition]:
     """Without IS NOT NULL, which Spark adds to every comparison, where something else is asked of the column."""
-    compared = frozenset[str]().union(*(columns_of(each.test) for each in conditions if each.test.get("op") != "is_not_null"))
+    compared = frozenset[str]().union(*(_mentioned(each.test) for each in conditions if each.test.get("op") != "is_not_null"))
     return [each for each in conditions if each.test.get("op") != "is_not_null" or each.test.get("column") not in compared]
+
+
+def _needed(judged: Sequence[StaticCondition]) -> list[StaticCondition]:
+    """The same of what is judged: there a column that a condition only mentions is not asked about."""
+    compared = frozenset[str]().union(*(columns_of(each.test) for each in judged if each.test.get("op") != "is_not_null"))
+    return [each for each in judged if each.test.get("op") != "is_not_null" or each.test.get("column") not in compared]
 
 
 def _that_hide_no_error(conditions: Sequence[StaticCondition]) -> list[StaticCondition]:
@@ -124,7 +130,7 @@ def plan_statics(
             continue
         covered = frozenset[str]().union(*(index.covers for index in found if index.refusal is None))
         judged = [condition for condition in scan.static if could_reject(condition.test, covered)]
-        asked = _without_needless([condition for condition in _that_hide_no_error(scan.static) if condition in judged])
+        asked = _needed([condition for condition in _that_hide_no_error(scan.static) if condition in judged])
         refusal = _refusal(plan, scan, settings, found, judged_any=bool(judged), asked_any=bool(asked))
         placeholder = None
         if refusal is None:
@@ -158,13 +164,18 @@ def _refusal(
     if not scan.plain_parquet:
         return Refusal(NOT_PLAIN_PARQUET, f"{scan.table} is not read by Spark's own Parquet reader.")
     if settings.field_id_read:
-        return Refusal(FIELD_ID_READ, "spark.sql.parquet.fieldId.read.enabled is on: columns are matched by field id, and indexes know them by name.")
+        return Refusal(
+            FIELD_ID_READ,
+            "spark.sql.parquet.fieldId.read.enabled is on: columns are matched by field id, and indexes know them by name.",
+        )
     if scan.skips_corrupt:
         return refuse_corrupt(scan)
     if asked_any:
         return None
     if judged_any:
-        return Refusal(MAY_RAISE, "A condition before it can raise an error, and a pack that is not read may hold the row that raises it.")
+        return Refusal(
+            MAY_RAISE, "A condition before it can raise an error, and a pack that is not read may hold the row that raises it."
+        )
     unusable = [index.refusal for index in indexes if index.refusal is not None]
     if unusable:
         return Refusal(unusable[0].reason, " ".join(each.detail for each in _said(indexes)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -34,7 +33,9 @@ def explain(df: DataFrame) -> Explanation:
     Raises:
         NotConfiguredError: the session lacks the jar or the extension.
     """
-    return Explanation.from_answers(_answers(df))
+    attach(df.sparkSession)
+    answers, _ = jvm.planned_decisions(df)
+    return Explanation.from_answers(answers)
 
 
 def why_not(df: DataFrame) -> WhyNot:
@@ -43,11 +44,8 @@ def why_not(df: DataFrame) -> WhyNot:
     Raises:
         NotConfiguredError: the session lacks the jar or the extension.
     """
-    found = WhyNot.from_answers(_answers(df))
-    told = any(INDEX_GONE in key.index_reasons for key in found.keys)
-    return found if told else replace(found, warnings=(*found.warnings, *lost_indexes(df)))
-
-
-def _answers(df: DataFrame) -> list[dict[str, Any]]:
     attach(df.sparkSession)
-    return jvm.planned_decisions(df)
+    answers, idle = jvm.planned_decisions(df)
+    found = WhyNot.from_answers(answers, idle)
+    told = found.reason == INDEX_GONE or any(INDEX_GONE in key.index_reasons for key in found.keys)
+    return found if told else replace(found, warnings=(*found.warnings, *lost_indexes(df)))

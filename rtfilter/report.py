@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from planner.counted import counted
+from rtfilter.report_names import filter_name, numbered
 from rtfilter.report_plan import (
     FAILED,
+    NOTHING_CONSIDERED,
     PLANNER_FAILED,
     Explanation,
     JoinKeyReason,
@@ -17,6 +20,7 @@ from rtfilter.report_plan import (
     latest_candidates,
     strategy_text,
     warnings_of,
+    why_empty,
 )
 from rtfilter.report_table import Column, ShownAsTable, Table, number_text, share_text
 
@@ -25,31 +29,22 @@ __all__ = ["Explanation", "FilterReport", "JoinKeyReason", "PlannedFilter", "Rep
 Json = Mapping[str, Any]
 
 APPLIED, SKIPPED = "applied", "skipped"
+# The strategy of what is no join.
+STATIC = "static"
 NOT_FILLED = "NOT_FILLED"
 NOT_FILLED_SENTENCE = (
-    "planned, but its keys were never read: the stage of the probe side did not run (its result was cached, reused or "
-    "not needed), or a later plan of the same query had no place for the filter."
+    "It was planned, but {what}: the stage of the scan did not run (its result was cached, reused or not needed), or a later plan "
+    "of the same query had no place for the filter."
 )
 NOT_RUN_SENTENCE = "The scan itself did not run: its stage's result was that of an equal stage, or not needed."
-# Why a query has an empty report.
-NO_PART = {
-    "LAYER_OFF": "The layer was off: rtfilter.enabled was not set for this query.",
-    "ADAPTIVE_OFF": "Adaptive execution was off (spark.sql.adaptive.enabled): the layer leaves such plans alone.",
-    "NO_JOIN": "The plan has no join above a scan of files, and no table with an index that it asks something of.",
-    "NOTHING_DUE": "No scan was left to filter when its build sides were known.",
-    PLANNER_FAILED: "The planner failed: nothing is known of this query's joins.",
-}
 COLUMNS = (
-    Column("id"),
-    Column("build"),
-    Column("probe"),
+    Column("filter"),
     Column("join"),
     Column("kind"),
     Column("decision"),
     Column("keys", numeric=True),
     Column("packs kept", numeric=True),
     Column("rows kept", numeric=True),
-    Column("fill ms", numeric=True),
     Column("gain ms", numeric=True),
 )
 
@@ -58,10 +53,13 @@ COLUMNS = (
 class FilterReport:
     """One candidate: a pair of join keys with a scan that it filters, or several pairs together, and what became of the filter.
 
-    With `strategy` `static` it is no join: `build` is what the query itself asks of the scan, judged by the table's indexes.
-    `decision` is `applied`, `skipped` or `failed`; `reason` an UPPER_SNAKE code and `detail` its sentence. Counts and times are
-    None where the query never got so far as to know them. `estimated_gain_ms` is what the planner expected, not what was measured,
-    and `estimated_cost_ms` what it took to get there: the wait, reading keys and asking for verdicts.
+    `id` is its name for people: what is filtered by what, with ` #2` behind a second one of equal name. `placeholder` is the
+    filter's number in the plan, empty where none was placed. With `strategy` `static` it is no join: `build` is what the query
+    itself asks of the scan, judged by the table's indexes. `decision` is `applied`, `skipped` or `failed`; `reason` an UPPER_SNAKE
+    code and `detail` its sentence. Counts and times are None where the query never got so far as to know them.
+    `estimated_gain_ms` is what the planner expected the filter to save, not what was measured, and never below 0 for one that was
+    applied; `estimated_cost_ms` what it took to get there: the wait, reading keys and asking for verdicts. `fill_ms` is the time
+    of the whole fill, which all filters of one stage share.
     With `gate` the scan waited for the build side. `rows_tested`: rows were tested above the scan one by one, beside its packs;
     `rows_seen` and `rows_dropped` count them, and `passed_expected` is the share that the planner expected to pass, `passed_actual`
     the one that did. `ran` is False where the scan did not run after all (its stage's result was that of an equal one, or not
@@ -96,6 +94,7 @@ class FilterReport:
     ran: bool | None = None
     estimated_cost_ms: float | None = None
     rows_reason: str = ""
+    placeholder: str = ""
 
     @property
     def estimated_net_ms(self) -> float | None:
@@ -119,11 +118,11 @@ class FilterReport:
         """The row of this candidate under COLUMNS."""
         packs, rows = share_text(self.packs_kept, self.packs_total), share_text(self.rows_kept, self.rows_total)
         join = strategy_text(self.join_type, self.strategy, self.gate)
-        named = [self.id, self.build, self.probe, join, self.kind or "", self.decision]
-        return [*named, number_text(self.keys), packs, rows, number_text(self.fill_ms), number_text(self.estimated_gain_ms)]
+        named = [self.id, join, self.kind or "", self.decision]
+        return [*named, number_text(self.keys), packs, rows, number_text(self.estimated_gain_ms)]
 
     def sentence(self) -> str:
-        text = f"{self.id} {self.reason}{': ' if self.detail else ''}{self.detail}"
+        text = f"{self.id}: {self.reason}.{' ' if self.detail else ''}{self.detail}"
         return f"{text} {NOT_RUN_SENTENCE}" if self.decision == APPLIED and self.ran is False else text
 
 
@@ -156,8 +155,8 @@ class ScanReport:
 class Report(ShownAsTable):
     """What each filter of one executed query did. Printed as text, shown as a table in a notebook.
 
-    `query` is the description that the query ran under, or its execution id; `planning_ms` the sum over all re-plans. `reason`, a
-    code, is empty unless the layer had no part in the query.
+    `query` is the description that the query ran under, or its execution id; `planning_ms` and `filling_ms` are sums over all
+    re-plans and fills. `reason`, a code, and its sentence `detail` are empty unless there is no filter to report of.
     """
 
     query: str
@@ -168,6 +167,8 @@ class Report(ShownAsTable):
     warnings: tuple[str, ...]
     planning_ms: float
     reason: str = ""
+    detail: str = ""
+    filling_ms: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and texts, ready for JSON."""
@@ -176,14 +177,15 @@ class Report(ShownAsTable):
 
     def _table(self) -> Table:
         applied = sum(item.decision == APPLIED for item in self.filters)
-        planned_in = f"planned in {number_text(self.planning_ms)} ms"
+        times = f"planned in {number_text(self.planning_ms)} ms"
+        times += f", filled in {number_text(self.filling_ms)} ms" if self.filling_ms else ""
         notes = [item.sentence() for item in self.filters] + [scan.sentence() for scan in self.scans]
         return Table(
-            title=f"{self.query}: {applied} of {len(self.filters)} candidates applied, {planned_in}",
+            title=f"{self.query}: {applied} of {counted(len(self.filters), 'candidate')} applied, {times}",
             columns=COLUMNS,
             rows=[item.cells() for item in self.filters],
             notes=[*notes, *(f"warning: {text}" for text in self.warnings)],
-            empty=NO_PART.get(self.reason, "No pair of join keys was considered."),
+            empty=self.detail or NOTHING_CONSIDERED,
         )
 
 
@@ -197,21 +199,29 @@ def report_from_record(record: Json) -> Report:
     decisions, fills = list(record.get("decisions") or ()), list(record.get("fills") or ())
     row_filters = record.get("row_filters") or ()
     outcomes = _fill_outcomes(fills, _row_counts(row_filters), _ran(record.get("scans") or (), row_filters))
-    filters = _without_earlier_forms(list(_merged(decisions, outcomes, _unassigned_error(decisions, fills))))
+    merged = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
+    filters = _named(_without_earlier_forms([entry for entry, is_minor in merged if not is_minor]))
+    minor = next((asdict(entry) for entry, is_minor in merged if is_minor), None)
+    idle = PLANNER_FAILED if _errors(decisions) else str(record.get("idle") or "")
+    reason, detail = ("", "") if filters else why_empty(minor, idle)
     execution = record.get("execution")
-    reason = "" if decisions or fills else str(record.get("idle") or "")
-    if not filters and _errors(decisions):
-        reason = PLANNER_FAILED
     return Report(
         query=str(record.get("description") or ("an RDD" if execution is None else f"execution {execution}")),
-        filters=tuple(filters),
+        filters=filters,
         scans=tuple(_scan_report(scan) for scan in record.get("scans") or () if _has_run(scan)),
         warnings=tuple(dict.fromkeys([*warnings_of([record, *decisions]), *_errors(decisions), *_errors(fills)])),
         planning_ms=float(sum(decision.get("ms") or 0.0 for decision in decisions)),
         execution=execution,
         session=record.get("session"),
         reason=reason,
+        detail=detail,
+        filling_ms=float(sum(fill.get("ms") or 0.0 for fill in fills)),
     )
+
+
+def _named(entries: list[FilterReport]) -> tuple[FilterReport, ...]:
+    names = numbered(filter_name(entry.probe, entry.build) or entry.placeholder for entry in entries)
+    return tuple(replace(entry, id=name) for entry, name in zip(entries, names, strict=True))
 
 
 def _without_earlier_forms(entries: list[FilterReport]) -> list[FilterReport]:
@@ -276,17 +286,20 @@ def _failure(error: object) -> dict[str, str]:
     return {"decision": FAILED, "reason": PLANNER_FAILED, "detail": str(error)} if error else {}
 
 
-def _merged(decisions: list[Json], outcomes: dict[str, Json], error: str | None) -> Iterator[FilterReport]:
-    """The entries of each `key_id`, in the order of first planning; then fills whose planning was not recorded."""
+def _merged(decisions: list[Json], outcomes: dict[str, Json], error: str | None) -> Iterator[tuple[FilterReport, bool]]:
+    """The entries of each `key_id`, in the order of first planning; then fills whose planning was not recorded.
+
+    With each: whether it is worth no line, as it is minor and was not applied.
+    """
     placeholders, copies = _placeholders(decisions)
     for key_id, candidate in latest_candidates(decisions).items():
         own = placeholders.get(key_id, [])
         filled = [name for name in own if name in outcomes][-copies[key_id] :]
-        yield from (_entry(name, {**candidate, "index_reasons": (), **outcomes[name]}) for name in filled)
-        if not filled:
-            yield _unfilled(_entry(own[-1] if own else key_id, candidate), error)
+        entries = [_entry(name, {**candidate, "index_reasons": (), **outcomes[name]}) for name in filled]
+        entries = entries or [_unfilled(_entry(own[-1] if own else "", candidate), error)]
+        yield from ((entry, bool(candidate.get("minor")) and entry.decision != APPLIED) for entry in entries)
     known = {name for names in placeholders.values() for name in names}
-    yield from (_entry(name, outcome) for name, outcome in outcomes.items() if name not in known)
+    yield from ((_entry(name, outcome), False) for name, outcome in outcomes.items() if name not in known)
 
 
 def _placeholders(decisions: list[Json]) -> tuple[dict[str, list[str]], Counter[str]]:
@@ -308,7 +321,8 @@ def _placeholders(decisions: list[Json]) -> tuple[dict[str, list[str]], Counter[
 def _unfilled(entry: FilterReport, error: str | None) -> FilterReport:
     if entry.decision in (SKIPPED, FAILED):
         return entry
-    reason, detail = (PLANNER_FAILED, error) if error else (NOT_FILLED, NOT_FILLED_SENTENCE)
+    what = "no index was asked" if entry.strategy == STATIC else "its keys were never read"
+    reason, detail = (PLANNER_FAILED, error) if error else (NOT_FILLED, NOT_FILLED_SENTENCE.format(what=what))
     return replace(entry, decision=FAILED if error else SKIPPED, reason=reason, detail=detail)
 
 
@@ -320,7 +334,8 @@ def _entry(name: str, known: Json) -> FilterReport:
     values.update({key: known.get(key) for key in numbers})
     values["index_reasons"] = tuple(str(code) for code in known.get("index_reasons") or ())
     return FilterReport(
-        id=name,
+        id="",
+        placeholder=name,
         kind=known.get("kind"),
         gate=known.get("gate") is True,
         rows_tested=known.get("rows"),

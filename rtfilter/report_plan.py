@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from planner.counted import counted
+from rtfilter.report_names import filter_name, numbered
 from rtfilter.report_table import Column, ShownAsTable, Table, number_text
 
 Json = Mapping[str, Any]
@@ -14,7 +16,18 @@ PLANNED, FAILED = "planned", "failed"
 PLANNER_FAILED = "PLANNER_FAILED"
 # A re-plan finds the scan's stage running. What was decided before it started is the reason that counts.
 ALREADY_STARTED = "ALREADY_STARTED"
-NO_JOIN_KEY = "No pair of join keys: the plan has no join, or no file scan that is still to run."
+# Why a query has nothing to report of: by reason code.
+NO_PART = {
+    "LAYER_OFF": "The layer was off: rtfilter.enabled was not set for this query.",
+    "ADAPTIVE_OFF": "Adaptive execution was off (spark.sql.adaptive.enabled): the layer leaves such plans alone.",
+    "NO_JOIN": "The plan has no join, and no condition on a table with an index.",
+    "NO_EQUALITY": "No join of the plan has an equality between its two sides: filters are made of equal join keys.",
+    "NO_FILE_SCAN": "No table of the plan is read by Spark's own file scan. Cached tables, tables of data source V2 "
+    "(spark.sql.sources.useV1SourceList) and other sources get no filter.",
+    "NOTHING_DUE": "The planner was not asked: the frame's plan was made while the layer was off, or no scan was left to filter.",
+    PLANNER_FAILED: "The planner failed, so nothing is known of this query's joins.",
+}
+NOTHING_CONSIDERED = "No pair of join keys was considered."
 
 
 def latest_candidates(answers: Iterable[Json]) -> dict[str, dict[str, Any]]:
@@ -36,6 +49,12 @@ def latest_candidates(answers: Iterable[Json]) -> dict[str, dict[str, Any]]:
             if candidate.get("decision") == PLANNED:
                 planned.add(key_id)
     return latest
+
+
+def shown_candidates(answers: Iterable[Json]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """The latest candidates that are worth a line, and the first of those that are not (`minor`)."""
+    found = list(latest_candidates(answers).values())
+    return [each for each in found if not each.get("minor")], next((each for each in found if each.get("minor")), None)
 
 
 def strategy_text(join_type: str, strategy: str, gate: bool) -> str:
@@ -60,8 +79,8 @@ def _notes(errors: Iterable[str], warnings: Iterable[str]) -> list[str]:
 class PlannedFilter:
     """A filter that would be built: `kinds` is what the planner chooses from once it knows the keys.
 
-    A composite filter has several columns in `build` and `probe`. With `gate` the scan of the probe side waits for the build side.
-    `estimated_gain_ms` is None where nothing can be said before the keys are there.
+    `id` is its name for people, as in reports. A composite filter has several columns in `build` and `probe`. With `gate` the scan
+    of the probe side waits for the build side. `estimated_gain_ms` is None where nothing can be said before the keys are there.
     """
 
     build: str
@@ -72,10 +91,11 @@ class PlannedFilter:
     estimated_gain_ms: float | None
     detail: str
     gate: bool = False
+    id: str = ""
 
     def cells(self) -> list[str]:
         gain = number_text(self.estimated_gain_ms) or "known at fill"
-        return [self.build, self.probe, strategy_text(self.join_type, self.strategy, self.gate), self.kinds, gain]
+        return [self.id, strategy_text(self.join_type, self.strategy, self.gate), self.kinds, gain]
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,17 +110,19 @@ class Explanation(ShownAsTable):
     def from_answers(cls, answers: Iterable[Json]) -> Explanation:
         """Out of the planner's `plan` answers (docs/protocol.md)."""
         answers = list(answers)
-        candidates = latest_candidates(answers).values()
-        planned = tuple(_planned_filter(candidate) for candidate in candidates if candidate.get("decision") == PLANNED)
-        return cls(planned, _errors(answers), warnings_of(answers))
+        candidates, _ = shown_candidates(answers)
+        planned = [_planned_filter(candidate) for candidate in candidates if candidate.get("decision") == PLANNED]
+        names = numbered(filter_name(each.probe, each.build) for each in planned)
+        named = tuple(replace(each, id=name) for each, name in zip(planned, names, strict=True))
+        return cls(named, _errors(answers), warnings_of(answers))
 
     def to_dict(self) -> dict[str, Any]:
         return {"filters": [asdict(item) for item in self.filters], "errors": list(self.errors), "warnings": list(self.warnings)}
 
     def _table(self) -> Table:
         return Table(
-            title=f"{len(self.filters)} filters planned",
-            columns=[*map(Column, ("keys of", "filter", "join", "kinds")), Column("gain ms", numeric=True)],
+            title=f"{counted(len(self.filters), 'filter')} planned",
+            columns=[*map(Column, ("filter", "join", "kinds")), Column("gain ms", numeric=True)],
             rows=[item.cells() for item in self.filters],
             notes=_notes(self.errors, self.warnings),
             empty="No filter is planned; rtfilter.why_not(df) gives the reason for every join key.",
@@ -111,8 +133,9 @@ class Explanation(ShownAsTable):
 class JoinKeyReason:
     """One pair of join keys with a scan that it could filter, or several pairs together; or (`static`) the query's own conditions.
 
-    `decision` is `planned`, `skipped` or `failed`, `reason` its code and `detail` its sentence. `index_reasons`: codes of what was
-    the matter with indexes of the probe table at the latest look (docs/indexes.md); `detail` has the sentences.
+    `id` is its name for people, as in reports. `decision` is `planned`, `skipped` or `failed`, `reason` its code and `detail` its
+    sentence. `index_reasons`: codes of what was the matter with indexes of the probe table at the latest look (docs/indexes.md);
+    `detail` has the sentences.
     """
 
     build: str
@@ -123,41 +146,68 @@ class JoinKeyReason:
     reason: str
     detail: str
     index_reasons: tuple[str, ...] = ()
+    id: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "index_reasons": list(self.index_reasons)}
 
     def cells(self) -> list[str]:
-        return [self.build, self.probe, self.join_type, self.strategy, self.decision, self.reason, self.detail]
+        return [self.id, strategy_text(self.join_type, self.strategy, gate=False), self.decision, self.reason]
+
+    def sentence(self) -> str:
+        return f"{self.id}: {self.detail}"
 
 
 @dataclass(frozen=True, repr=False)
 class WhyNot(ShownAsTable):
-    """Every pair of join keys of a query, and for those without a filter the reason; nothing has run."""
+    """Every pair of join keys of a query, and for those without a filter the reason; nothing has run.
+
+    `reason` and `detail` say why there is none, where there is none: a code and its sentence.
+    """
 
     keys: tuple[JoinKeyReason, ...]
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    reason: str = ""
+    detail: str = ""
 
     @classmethod
-    def from_answers(cls, answers: Iterable[Json]) -> WhyNot:
-        """Out of the planner's `plan` answers (docs/protocol.md)."""
+    def from_answers(cls, answers: Iterable[Json], idle: str = "") -> WhyNot:
+        """Out of the planner's `plan` answers (docs/protocol.md); `idle` is the code of why it was not asked."""
         answers = list(answers)
-        keys = tuple(_join_key_reason(candidate) for candidate in latest_candidates(answers).values())
-        return cls(keys, _errors(answers), warnings_of(answers))
+        candidates, minor = shown_candidates(answers)
+        keys = [_join_key_reason(candidate) for candidate in candidates]
+        names = numbered(filter_name(each.probe, each.build) for each in keys)
+        named = tuple(replace(each, id=name) for each, name in zip(keys, names, strict=True))
+        errors = _errors(answers)
+        why = ("", "") if keys else why_empty(minor, PLANNER_FAILED if errors else idle)
+        return cls(named, errors, warnings_of(answers), *why)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"keys": [item.to_dict() for item in self.keys], "errors": list(self.errors), "warnings": list(self.warnings)}
+        """Plain lists, dicts and texts, ready for JSON."""
+        return {
+            **asdict(self),
+            "keys": [item.to_dict() for item in self.keys],
+            "errors": list(self.errors),
+            "warnings": list(self.warnings),
+        }
 
     def _table(self) -> Table:
         without = sum(item.decision != PLANNED for item in self.keys)
         return Table(
-            title=f"{len(self.keys)} pairs of join keys, {without} of them without a filter",
-            columns=[*map(Column, ("build", "probe", "join", "strategy", "filter", "reason", "because"))],
+            title=f"{counted(len(self.keys), 'pair')} of join keys, {without} without a filter",
+            columns=[*map(Column, ("filter", "join", "decision", "reason"))],
             rows=[item.cells() for item in self.keys],
-            notes=_notes(self.errors, self.warnings),
-            empty=NO_JOIN_KEY,
+            notes=[*(item.sentence() for item in self.keys if item.detail), *_notes(self.errors, self.warnings)],
+            empty=self.detail or NOTHING_CONSIDERED,
         )
+
+
+def why_empty(minor: Json | None, idle: str) -> tuple[str, str]:
+    """Why there is no line, a code and its sentence: what is said of a candidate that is worth none, else why none was made."""
+    if minor is not None:
+        return str(minor.get("reason") or ""), str(minor.get("detail") or "")
+    return idle, NO_PART.get(idle, "")
 
 
 def _join_key_reason(candidate: Json) -> JoinKeyReason:

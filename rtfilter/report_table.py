@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# Characters in a line of text.
+MOST_WIDE = 120
+GAP, INDENT = "  ", "    "
+# No column is made narrower than this.
+LEAST_WIDE = 8
 CELL_STYLE = "padding:2px 10px;border-bottom:1px solid #ddd;white-space:nowrap"
 
 
@@ -58,20 +64,27 @@ class Table:
     empty: str = ""
 
     def text(self) -> str:
-        """Aligned plain text; a terminal that is too narrow wraps its lines, nothing is cut."""
-        return "\n".join([self.title, *(self._text_rows() if self.rows else [self.empty]), *self.notes])
+        """Aligned plain text of 120 columns at most. What is longer goes on in the next line, nothing is cut."""
+        shown = self._text_rows() if self.rows else _wrapped(self.empty)
+        return "\n".join([*_wrapped(self.title), *shown, *(line for note in self.notes for line in _wrapped(note))])
 
     def _text_rows(self) -> list[str]:
         titles = [column.title for column in self.columns]
-        widths = [max(len(row[i]) for row in [titles, *self.rows]) for i in range(len(titles))]
-        aligned = [
-            "  ".join(
-                cell.rjust(width) if column.numeric else cell.ljust(width)
-                for cell, width, column in zip(row, widths, self.columns, strict=True)
+        widths = _fitting([max(len(row[i]) for row in [titles, *self.rows]) for i in range(len(titles))])
+        head, *body = [self._text_row(row, widths) for row in [titles, *self.rows]]
+        return [*head, GAP.join("-" * width for width in widths), *(line for row in body for line in row)]
+
+    def _text_row(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
+        """The lines of one row: as many as its highest cell has."""
+        cells = [_lines(cell, width) for cell, width in zip(row, widths, strict=True)]
+        return [
+            GAP.join(
+                part.rjust(width) if column.numeric else part.ljust(width)
+                for lines, width, column in zip(cells, widths, self.columns, strict=True)
+                for part in [lines[number] if number < len(lines) else ""]
             ).rstrip()
-            for row in [titles, *self.rows]
+            for number in range(max(map(len, cells)))
         ]
-        return [aligned[0], "  ".join("-" * width for width in widths), *aligned[1:]]
 
     def html(self) -> str:
         """One self-contained `<div>`; every text in it is escaped."""
@@ -88,3 +101,25 @@ class Table:
         head = cells("th", [column.title for column in self.columns])
         rows = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _fitting(widths: Sequence[int]) -> list[int]:
+    """Widths of columns that fit in a line together: the widest ones lose what is too much."""
+    found, room = list(widths), MOST_WIDE - len(GAP) * (len(widths) - 1)
+    while sum(found) > room and max(found) > LEAST_WIDE:
+        found[found.index(max(found))] -= 1
+    return found
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """A cell's text in lines of that width, broken between words where that is possible."""
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+
+
+def _wrapped(text: str) -> list[str]:
+    """A sentence in lines that fit; all but the first are indented."""
+    return [
+        line
+        for part in text.splitlines()
+        for line in textwrap.wrap(part, MOST_WIDE, subsequent_indent=INDENT, break_on_hyphens=False)
+    ]

@@ -91,8 +91,9 @@ def row_metrics(df: DataFrame) -> list[dict[str, Any]]:
     return list(json.loads(inspector(df.sparkSession).rowMetrics(plan)))
 
 
-def planned_decisions(df: DataFrame) -> list[dict[str, Any]]:
-    """The planner's answers for a frame: prepared with the layer on in a session of its own, not run.
+def planned_decisions(df: DataFrame) -> tuple[list[dict[str, Any]], str]:
+    """The planner's answers for a frame: prepared with the layer on in a session of its own, not run. And where it was not asked,
+    the code of the reason.
 
     Static filters are placed without adaptive execution too; join keys are judged then all the same.
     """
@@ -101,9 +102,10 @@ def planned_decisions(df: DataFrame) -> list[dict[str, Any]]:
     plan = own._jdf.queryExecution().executedPlan()
     inspect = inspector(spark)
     placed = list(json.loads(inspect.decisions(plan)))
+    idle = str(inspect.idle(spark._jsparkSession, plan))
     if placed or spark.conf.get("spark.sql.adaptive.enabled") == "true":
-        return placed
-    return list(json.loads(inspect.judge(spark._jsparkSession, plan)))
+        return placed, idle
+    return list(json.loads(inspect.judge(spark._jsparkSession, plan))), idle
 
 
 def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:

@@ -58,22 +58,22 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
         for placeholder in decision.get("placeholders") or ()
     }
     named = {name: placeholder["feedback"] for name, (placeholder, _) in placed.items() if placeholder.get("feedback")}
-    outcomes = [(entry, has_lost(entry)) for entry in report_from_record(record).filters if entry.id in placed]
+    outcomes = [(entry, has_lost(entry)) for entry in report_from_record(record).filters if entry.placeholder in placed]
     tuples = {_join_and_scan(*each) for each in placed.values() if len(each[0].get("columns") or ()) > 1}
-    reduced = {placed[entry.id][1] for entry, lost in outcomes if lost is False}
+    reduced = {placed[entry.placeholder][1] for entry, lost in outcomes if lost is False}
     waited = _needs_no_wait_any_more(record)
     found: dict[tuple[str, str], Lesson] = {}
     for entry, lost in outcomes:
-        if lost is None or entry.id not in named:
+        if lost is None or entry.placeholder not in named:
             continue
-        depends = depends_on_others(entry) or _join_and_scan(*placed[entry.id]) in tuples
-        if lost and depends and placed[entry.id][1] in reduced:
+        depends = depends_on_others(entry) or _join_and_scan(*placed[entry.placeholder]) in tuples
+        if lost and depends and placed[entry.placeholder][1] in reduced:
             continue
-        if entry.id in waited and (lost or not entry.rows_tested):
+        if entry.placeholder in waited and (lost or not entry.rows_tested):
             continue
         label = f"{entry.build} -> {entry.probe}"
         lesson = Lesson(
-            **named[entry.id],
+            **named[entry.placeholder],
             label=label,
             lost=lost,
             kept=share_kept(entry),

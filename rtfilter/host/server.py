@@ -74,5 +74,5 @@ def _answer(handlers: Requests, frame: Frame) -> list[bytes]:
         kind, error = "log", str(e)
     except Exception as e:
         traceback.print_exc(file=sys.stderr)
-        kind, error = "internal", f"the planner failed: {type(e).__name__}: {e}."
+        kind, error = "internal", f"The planner failed: {type(e).__name__}: {e}."
     return frame_bytes({"id": number, "ok": False, "kind": kind, "error": error})

@@ -93,7 +93,8 @@ def test_rows_that_are_taken_by_their_place_come_from_whole_scans(above: Any) ->
 def test_the_reason_names_the_value_by_place() -> None:
     root = project(joined(), alias(31, computed("shuffle(arr#12L, Some(7))", "int", deterministic=False)))
     assert only_candidate(root).detail == (
-        "Project above has shuffle(arr, Some(7)), which may give a row another value at another place, and a filter changes places."
+        "Project above the scan computes shuffle(arr, Some(7)), which depends on the place of a row, "
+        "and a filter would change that."
     )
 
 

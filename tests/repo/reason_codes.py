@@ -37,13 +37,13 @@ def _in_python(source: str) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             yield from _assigned(node.targets[0].id, node.value)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            yield from _codes(node.args[:1] if name in CARRIERS else [])
-            yield from _codes([keyword.value for keyword in node.keywords if keyword.arg == "reason"])
-        elif isinstance(node, ast.Dict):
-            pairs = zip(node.keys, node.values, strict=True)
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Call):
+            name = part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", "")
+            yield from _codes(part.args[:1] if name in CARRIERS else [])
+            yield from _codes([keyword.value for keyword in part.keywords if keyword.arg == "reason"])
+        elif isinstance(part, ast.Dict):
+            pairs = zip(part.keys, part.values, strict=True)
             yield from _codes([value for key, value in pairs if isinstance(key, ast.Constant) and key.value == "reason"])
 
 

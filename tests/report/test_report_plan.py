@@ -12,7 +12,7 @@ def test_an_explanation_has_the_planned_filters_only() -> None:
     explanation = Explanation.from_answers([decision("d1", candidate("a", "d1.0", estimated_gain_ms=1200.0), candidate("b"))])
     (planned,) = explanation.filters
     assert (planned.build, planned.probe, planned.estimated_gain_ms) == ("item.i_item_sk", "inventory.inv_item_sk", 1200.0)
-    assert "1 filters planned" in str(explanation) and "1,200.0" in str(explanation)
+    assert "1 filter planned" in str(explanation) and "1,200.0" in str(explanation)
 
 
 def test_at_a_prompt_and_in_a_list_the_table_is_shown() -> None:
@@ -41,7 +41,7 @@ def test_a_gate_and_all_columns_of_a_composite_filter_are_shown() -> None:
     explanation = Explanation.from_answers([decision("d1", gated, candidate("b", "d1.1", strategy="shuffled_hash"))])
     assert [planned.gate for planned in explanation.filters] == [True, False]
     first, second = str(explanation).splitlines()[3:5]
-    assert "inner sort_merge, gated" in first and "r.item, r.ticket" in first and "s.item, s.ticket" in first
+    assert "inner sort_merge, gated" in first and "s.item, s.ticket <- r.item, r.ticket" in first
     assert "inner shuffled_hash" in second and "gated" not in second
 
 
@@ -55,7 +55,7 @@ def test_why_not_has_every_key_and_each_reason() -> None:
         ("planned", "PLANNED", ""),
         ("skipped", "KEY_TYPE", "the key is a string."),
     ]
-    assert "2 pairs of join keys, 1 of them without a filter" in str(reasons)
+    assert "2 pairs of join keys, 1 without a filter" in str(reasons)
 
 
 def test_several_answers_are_one_list_and_the_latest_counts() -> None:
@@ -73,8 +73,9 @@ def test_a_failed_answer_shows_its_error() -> None:
 
 
 def test_a_plan_without_joins_says_so() -> None:
-    assert "the plan has no join" in str(WhyNot.from_answers([]))
-    assert "the plan has no join" in WhyNot.from_answers([])._repr_html_()
+    for code, sentence in (("NO_JOIN", "The plan has no join"), ("NO_EQUALITY", "has an equality"), ("", "No pair of join keys")):
+        reasons = WhyNot.from_answers([], code)
+        assert reasons.reason == code and sentence in str(reasons) and sentence in reasons._repr_html_()
 
 
 def test_dicts_are_plain_json_and_html_is_escaped() -> None:

@@ -27,6 +27,6 @@ def test_by_the_ids_of_the_report(spark: SparkSession, condition: str, where: st
     assert frame.collect()[0][0] > 0
     report = rtfilter.last_report(spark)
     assert report is not None
-    applied = {each.id for each in report.filters if each.decision == "applied"}
+    applied = {each.placeholder for each in report.filters if each.decision == "applied"}
     found = {id_ for node in nodes_of(frame) if node["kind"] == where for id_ in node.get("runs", [])}
     assert applied and found == applied

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import rtfilter
+from rtfilter import Index, ValueSet
 from rtfilter.report import Report
 
 JOIN = "select fact.v from fact join dim on k = id where name in ('n{}', 'n7')"
@@ -97,6 +98,20 @@ def test_planning_alone_is_no_query(on: SparkSession) -> None:
     assert latest(on) == before
     frame.collect()
     of_a_join(on)
+
+
+def test_planning_a_plan_without_stages_is_no_query_and_is_answered_every_time(on: SparkSession, tmp_path: Path) -> None:
+    """Where nothing is exchanged static filters are filled when the plan is prepared."""
+    on.table("fact").write.parquet(str(tmp_path / "t"))
+    Index.create(on, str(tmp_path / "t"), [ValueSet("s", 20)], name="by_s")
+    on.read.parquet(str(tmp_path / "t")).createOrReplaceTempView("indexed_fact")
+    on.sql(JOIN.format(5)).rdd.count()
+    before = of_a_join(on)
+    for _ in range(3):
+        rtfilter.why_not(on.sql(JOIN.format(7)))
+        frame = on.sql("select v from indexed_fact where s = 'text 3'")
+        assert len(rtfilter.why_not(frame).keys) == len(rtfilter.explain(frame).filters) == 1
+        assert latest(on).filters == before.filters
 
 
 def checkpointed(frame: DataFrame, folder: Path) -> DataFrame:

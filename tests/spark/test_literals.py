@@ -28,7 +28,7 @@ def parts(spark: SparkSession, data: Path, tmp_path: Path) -> None:
 def literals(spark: SparkSession, sql: str) -> str | None:
     """What the one placeholder of a query is remembered under, None where it is not remembered at all."""
     spark.conf.set("rtfilter.feedback.enabled", True)
-    (answer,) = jvm.planned_decisions(spark.sql(sql))
+    (answer,), _ = jvm.planned_decisions(spark.sql(sql))
     (placeholder,) = answer["placeholders"]
     found = placeholder.get("feedback")
     return None if found is None else str(found["literals"])

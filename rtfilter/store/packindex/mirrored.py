@@ -99,7 +99,7 @@ def bring(files: MirroredFiles, needed: Sequence[DataFile]) -> Generator[list[Wi
     if total > files.cache.limit_bytes:
         raise IndexProblemError(
             INDEX_TOO_LARGE,
-            f"what queries need of it has {total} bytes, rtfilter.store.cacheBytes is {files.cache.limit_bytes}; raise that.",
+            f"queries need {total:,} bytes of it, and rtfilter.store.cacheBytes is {files.cache.limit_bytes}; raise that.",
         )
     missing = [file for file in needed if files.cache.find(file.name) is None]
     if missing:

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 import rtfilter
 from tests.spark.reasons.golden import Golden
 from tests.spark.reasons.row import Scene
+from tests.spark.reasons.rows import ROWS
 
 POOL_BYTES = 24 << 20
 HOST = """\
@@ -71,7 +72,7 @@ def session(tmp_path_factory: pytest.TempPathFactory, fault_file: Path, far_fold
         .config("spark.testing.reservedMemory", "1")
         .config("spark.buffer.pageSize", "65536")
         # A filesystem other than the local one, on which the same files are.
-        .config(f"spark.hadoop.fs.viewfs.mounttable.far.link./here", far_folder.as_uri())
+        .config("spark.hadoop.fs.viewfs.mounttable.far.link./here", far_folder.as_uri())
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
     )
@@ -94,4 +95,4 @@ def golden(request: pytest.FixtureRequest) -> Iterator[Golden]:
     texts = Golden.read()
     yield texts
     if request.config.getoption("--update-golden", default=False):
-        texts.write()
+        texts.write(row.name for row in ROWS)

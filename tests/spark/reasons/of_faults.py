@@ -28,7 +28,8 @@ def any_exchange_is_a_source(scene: Scene) -> None:
     scene.faulty_host(
         "import planner.propose, planner.nodes\n"
         "def first_exchange(plan, join, side):\n"
-        "    return next(n.id for n in plan.subtree(join.child_of(side)) if isinstance(n, planner.nodes.Exchange | planner.nodes.QueryStage))\n"
+        "    nodes = plan.subtree(join.child_of(side))\n"
+        "    return next(n.id for n in nodes if isinstance(n, planner.nodes.Exchange | planner.nodes.QueryStage))\n"
         "put(planner.propose, 'source_of', first_exchange)\n"
     )
 
@@ -53,7 +54,7 @@ OF_FAULTS = (
     ),
     Row(
         "SOURCE_NOT_READY",
-        "select count(*) from (select k, max(v) m from fact group by k) f join (select grp g, count(*) c from dim group by grp) d on k = g",
+        "select 1 from (select k, max(v) m from fact group by k) join (select grp g, count(*) c from dim group by grp) on k = g",
         conf=ALL_ON,
         runs=True,
         prepare=any_exchange_is_a_source,

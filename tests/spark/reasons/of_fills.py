@@ -6,7 +6,10 @@ import os
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
+from tests.spark.cases import fact_table
+from tests.spark.reasons.of_indexes import indexed
 from tests.spark.reasons.of_joins import JOIN
 from tests.spark.reasons.row import ALWAYS, SHUFFLED, Row, Scene
 
@@ -16,15 +19,14 @@ MANY_ROWS = 200_000
 def many(scene: Scene) -> None:
     """More rows than a filter of fact is worth: by the files' size, and as they turn out to be."""
     numbers = np.random.default_rng(1).permutation(MANY_ROWS)
-    scene.table("many", pa.table({"id": pa.array(numbers, pa.int32()), "w": pa.array(numbers * 1_000_003, pa.int64())}), 1, MANY_ROWS)
+    scene.table(
+        "many", pa.table({"id": pa.array(numbers, pa.int32()), "w": pa.array(numbers * 1_000_003, pa.int64())}), 1, MANY_ROWS
+    )
 
 
 def replaced(scene: Scene) -> None:
     """The table's files after Spark has listed them: the same bytes with another time."""
-    scene.spark.table("fact").limit(1000).write.parquet(str(scene.folder / "touched"))
-    touched = scene.spark.read.parquet(str(scene.folder / "touched"))
-    touched.createOrReplaceTempView("touched")
-    for file in (scene.folder / "touched").glob("*.parquet"):
+    for file in scene.table("touched", fact_table().slice(0, 1000)).glob("*.parquet"):
         os.utime(file, (1, 1))
 
 
@@ -36,6 +38,21 @@ def texts(scene: Scene) -> None:
         scene.table(name, pa.table({"s": column, "flag": numbers[:rows] % 2}), 1, 20_000)
 
 
+def over_v2(scene: Scene) -> None:
+    for name in ("fact", "dim"):
+        (file,) = scene.spark.table(name).limit(1).inputFiles()[:1]
+        scene.spark.read.parquet(file.rpartition("/")[0]).createOrReplaceTempView(f"{name}2")
+
+
+def planned_before(scene: Scene) -> DataFrame:
+    """A frame keeps the plan that was made when it was first looked at."""
+    scene.spark.conf.set("rtfilter.enabled", False)
+    frame = scene.spark.sql(JOIN)
+    frame.explain()
+    scene.spark.conf.set("rtfilter.enabled", True)
+    return frame
+
+
 def lost_twice(scene: Scene) -> None:
     scene.spark.table("fact").write.parquet(str(scene.folder / "odd"))
     scene.spark.read.parquet(str(scene.folder / "odd")).createOrReplaceTempView("odd")
@@ -45,9 +62,16 @@ def lost_twice(scene: Scene) -> None:
         scene.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
 
 
+V2 = {"spark.sql.sources.useV1SourceList": ""}
+ASKED_NOT_RUN = (
+    "select t.v from (select k, v from t where s = 'text 3') t right join (select id from dim where name = 'nobody') on k = id"
+)
 LOST = "select v from odd join dim on r = id where grp = 3 and v < 100000"
 WIDE = " and id % 2 >= 0 and id % 3 >= 0 and id % 5 >= 0"
 AHEAD = "select count(*) from fact join dim d on r = d.id join (select id i from dim where {}) e on k = i"
+
+RANGE_JOIN = "select count(*) from fact join dim on k < id where grp = 3 and v < 100"
+OF_V2 = "select count(*) from fact2 join dim2 on k = id"
 
 OF_FILLS = (
     Row("LOST_TWICE", LOST, prepare=lost_twice, conf={"rtfilter.feedback.enabled": "true"}),
@@ -63,12 +87,34 @@ OF_FILLS = (
     Row("ROWS_TESTED", AHEAD.format("grp = 3"), "cost auto", runs=True),
     Row("PASSES_MOST_ROWS", AHEAD.format("id > 5"), runs=True),
     Row("GAIN_TOO_SMALL", "select v from fact join dim on kl = idl where id > 60", runs=True),
-    Row("COST_NEVER", "select /*+ RTFILTER(always, dim) */ v from fact join dim on k = id where grp = 3", "after the fill", {"rtfilter.cost": "never"}, runs=True),
-    Row("FOOTERS_NOT_KNOWN", "select /*+ broadcast(dim) */ v from touched join dim on k = id where grp = 3", runs=True, prepare=replaced),
-    Row("BUILD_TOO_LARGE", f"select /*+ broadcast(many) */ v from fact join many on k = many.id{WIDE.replace('id', 'many.id')}", runs=True, prepare=many),
+    Row(
+        "FOOTERS_NOT_KNOWN",
+        "select /*+ broadcast(dim) */ v from touched join dim on k = id where grp = 3",
+        runs=True,
+        prepare=replaced,
+    ),
+    Row(
+        "BUILD_TOO_LARGE",
+        f"select /*+ broadcast(many) */ v from fact join many on k = many.id{WIDE.replace('id', 'many.id')}",
+        runs=True,
+        prepare=many,
+    ),
     Row("NOT_FILLED", JOIN.replace("grp = 3", "name = 'nobody'"), conf={**SHUFFLED, **ALWAYS}, runs=True),
-    Row("NO_MEMORY", "select count(*) from probe join build on probe.s = build.s where build.flag >= 0", conf={**SHUFFLED, **ALWAYS}, runs=True, prepare=texts),
+    Row(
+        "NO_MEMORY",
+        "select count(*) from probe join build on probe.s = build.s where build.flag >= 0",
+        conf={**SHUFFLED, **ALWAYS},
+        runs=True,
+        prepare=texts,
+    ),
     Row("LAYER_OFF", JOIN, conf={"rtfilter.enabled": "false"}, runs=True),
     Row("ADAPTIVE_OFF", JOIN, "the query", conf={"spark.sql.adaptive.enabled": "false"}, runs=True),
+    Row("NO_EQUALITY", RANGE_JOIN, "before it runs"),
+    Row("NO_EQUALITY", RANGE_JOIN, "after it ran", runs=True),
+    Row("NO_FILE_SCAN", OF_V2, "before it runs", V2, prepare=over_v2),
+    Row("NO_FILE_SCAN", OF_V2, "after it ran", V2, runs=True, prepare=over_v2),
+    Row("NO_JOIN", "select grp, count(*) from dim group by grp", "before it runs"),
+    Row("NOTHING_DUE", JOIN, conf={**SHUFFLED, **ALWAYS}, runs=True, prepare=planned_before),
+    Row("NOT_FILLED", ASKED_NOT_RUN, "a condition", conf={**SHUFFLED, **ALWAYS}, runs=True, prepare=indexed),
     Row("NO_JOIN", "select grp, count(*) from dim group by grp", runs=True),
 )

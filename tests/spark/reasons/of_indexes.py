@@ -19,7 +19,11 @@ JOINED = "select /*+ broadcast(dim) */ v from t join dim on k = id where grp = 3
 COPIED_WITHIN_S = 60
 
 
-def indexed(scene: Scene) -> Path:
+def indexed(scene: Scene) -> None:
+    make_indexed(scene)
+
+
+def make_indexed(scene: Scene) -> Path:
     """A table `t` with an index `by_s` of its column s."""
     folder = scene.table("t", fact_table().slice(0, 2000), files=2)
     Index.create(None, str(folder), [ValueSet("s", 20)], name="by_s")
@@ -30,27 +34,27 @@ def with_log(content: bytes) -> Callable[[Scene], None]:
     """The index, with something else in all entries of its log."""
 
     def prepare(scene: Scene) -> None:
-        for path in (indexed(scene) / "_rtfilter" / "by_s" / "log").iterdir():
+        for path in (make_indexed(scene) / "_rtfilter" / "by_s" / "log").iterdir():
             path.write_bytes(content)
 
     return prepare
 
 
 def deleted(scene: Scene) -> None:
-    folder = indexed(scene)
+    folder = make_indexed(scene)
     (index,) = rtfilter.indexes(scene.spark, str(folder))
     index.delete()
 
 
 def gone(scene: Scene) -> None:
     """Somebody overwrites the table after a query has used its index."""
-    folder = indexed(scene)
+    folder = make_indexed(scene)
     scene.spark.sql(JOINED).collect()
     shutil.rmtree(folder / "_rtfilter")
 
 
 def stale(scene: Scene) -> None:
-    folder = indexed(scene)
+    folder = make_indexed(scene)
     shutil.copyfile(folder / "part-000.parquet", folder / "part-900.parquet")
     scene.spark.read.parquet(str(folder)).createOrReplaceTempView("t")
 
@@ -62,7 +66,7 @@ def seen_stale(scene: Scene) -> None:
 
 def unreachable(scene: Scene) -> None:
     """A log that can't be listed: a link to itself."""
-    log = indexed(scene) / "_rtfilter" / "by_s" / "log"
+    log = make_indexed(scene) / "_rtfilter" / "by_s" / "log"
     shutil.rmtree(log)
     log.symlink_to(log)
 
@@ -70,7 +74,7 @@ def unreachable(scene: Scene) -> None:
 def far(scene: Scene) -> None:
     """The table on a filesystem that only Spark reaches."""
     name = f"{len(list(scene.far.iterdir()))}/t"
-    shutil.copytree(indexed(scene), scene.far / name)
+    shutil.copytree(make_indexed(scene), scene.far / name)
     scene.spark.read.parquet(f"viewfs://far/here/{name}").createOrReplaceTempView("t")
 
 
@@ -105,7 +109,8 @@ OF_INDEXES = (
     Row("INDEX_VERSION", ASKED, prepare=with_log(b'{"format": 2}')),
     Row("INDEX_UNFINISHED", ASKED, prepare=with_log(b'{"format": 1, "state": "CREATING"}')),
     Row("INDEX_DELETED", ASKED, prepare=deleted),
-    Row("INDEX_GONE", JOINED, prepare=gone),
+    Row("INDEX_GONE", JOINED, "in a join", prepare=gone),
+    Row("INDEX_GONE", ASKED, "in a condition", prepare=gone),
     Row("INDEX_UNREACHABLE", ASKED, prepare=unreachable),
     Row("INDEX_COMING", ASKED, prepare=far),
     Row("INDEX_CACHE", ASKED, prepare=far_until("INDEX_CACHE")),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark.cases import write_files
 
@@ -34,7 +34,7 @@ class Scene:
         return self.folder / name
 
     def faulty_host(self, python: str) -> None:
-        """From here on the host runs `python` before each answer; it sees `op` and a dict `kept`, may `put(owner, name, value)`, and may raise."""
+        """From here on the host runs `python` before each answer: it sees `op`, a dict `kept` and `put(owner, name, value)`."""
         self.fault.write_text(python)
 
 
@@ -43,7 +43,8 @@ class Row:
     """A query and the code of the reason that it shows.
 
     `title`: what makes the reason, where a code has several rows. `runs`: the reason is in the report of the query that ran, else
-    `why_not` gives it. `fault`: what is done to the layer from outside, since no query gets there by itself.
+    `why_not` gives it. `prepare` may give the frame itself. `fault`: what is done to the layer from outside, since no query gets
+    there by itself.
     """
 
     code: str
@@ -51,7 +52,7 @@ class Row:
     title: str = ""
     conf: Mapping[str, str] = field(default_factory=dict)
     runs: bool = False
-    prepare: Callable[[Scene], None] | None = None
+    prepare: Callable[[Scene], DataFrame | None] | None = None
     fault: str = ""
 
     @property

@@ -18,18 +18,19 @@ from tests.spark.reasons.rows import ROWS
 
 def reason_texts(row: Row, scene: Scene) -> list[str]:
     """What is said with the row's code: a line for each candidate, or the sentence that stands for all of them."""
-    frame = scene.spark.sql(row.sql)
+    prepared = None if row.prepare is None else row.prepare(scene)
+    frame = scene.spark.sql(row.sql) if prepared is None else prepared
     if row.runs:
         frame.collect()
         report = rtfilter.last_report(scene.spark)
         assert report is not None
-        if report.reason == row.code:
-            return [str(report).splitlines()[1]]
         shown: Report | WhyNot = report
         entries = report.to_dict()["filters"]
     else:
         shown = rtfilter.why_not(frame)
         entries = shown.to_dict()["keys"]
+    if shown.reason == row.code:
+        return [without_what_varies(shown.detail)]
     found = sorted({_line(entry) for entry in entries if row.code in _codes(entry)})
     assert found, f"the query does not show {row.code}, but:\n{shown}"
     return found
@@ -48,8 +49,6 @@ def _line(entry: dict[str, Any]) -> str:
 def test_reason(row: Row, scene: Scene, golden: Golden, request: pytest.FixtureRequest) -> None:
     for name, value in row.conf.items():
         scene.spark.conf.set(name, value)
-    if row.prepare is not None:
-        row.prepare(scene)
     found = reason_texts(row, scene)
     golden.seen[row.name] = found
     if not request.config.getoption("--update-golden", default=False):

@@ -122,7 +122,7 @@ object CollectKeys {
   private def limited(rows: Option[BigInt], wanted: Seq[PlacedKey])(collect: => Collected): Collected = {
     val most = wanted.map(_.maxBuildRows).max
     if (rows.exists(_ > most))
-      Left(NotCollected("BUILD_TOO_LARGE", s"The build side has ${rows.get} rows; up to $most would have been worth collecting."))
+      Left(NotCollected("BUILD_TOO_LARGE", "The build side has %,d rows; the keys of at most %,d are read.".formatLocal(java.util.Locale.ROOT, rows.get.toLong, most)))
     else collect
   }
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("planner", "rtfilter")
-# Its constants are states of an index's log, which no user sees as a reason.
-STATES = ROOT / "rtfilter" / "store" / "packindex" / "log.py"
+# Their constants are states of an index, which are no reasons.
+STATES = tuple(ROOT / "rtfilter" / "store" / "packindex" / name for name in ("log.py", "made.py"))
 # What takes a code first and a sentence behind it.
 CARRIERS = ("Refusal", "IndexProblem", "IndexProblemError")
 CODE = re.compile(r"[A-Z]+(_[A-Z]+)*")
@@ -24,7 +24,7 @@ def all_codes() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if path != STATES:
+            if path not in STATES:
                 found = {**dict.fromkeys(_in_python(path.read_text(encoding="utf-8")), path), **found}
         for path in sorted((ROOT / folder).rglob("*.scala")):
             found = {**dict.fromkeys(_in_scala(path.read_text(encoding="utf-8")), path), **found}

@@ -15,6 +15,15 @@ from rtfilter.bridge.jvm import inspector
 from rtfilter.errors import IndexStorageError
 
 
+def roots_read(spark: SparkSession) -> list[str]:
+    """Where the tables are that the session's queries have named, as Hadoop's texts: directories or files, in order.
+
+    Raises:
+        NotConfiguredError: the session lacks the jar.
+    """
+    return sorted(json.loads(inspector(spark).rootsOf(spark._jsparkSession)))
+
+
 class HadoopFiles:
     """Single steps on files, with the session's Hadoop configuration. Paths are Hadoop's texts."""
 

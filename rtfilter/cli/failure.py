@@ -27,16 +27,25 @@ class CleanErrors(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with ends_in_time(EXIT_INTERRUPTED):
+            with ends_in_time(EXIT_INTERRUPTED) as interrupted:
                 return super().invoke(ctx)
-        except RtFilterError as error:
-            click.echo(f"rtfilter: {error}", err=True)
-            ctx.exit(EXIT_ENVIRONMENT if isinstance(error, ENVIRONMENT_ERRORS) else EXIT_UNUSABLE)
         except KeyboardInterrupt:
-            # click would make it 1, which says here that results differ.
-            click.echo("rtfilter: interrupted", err=True)
-            ctx.exit(EXIT_INTERRUPTED)
+            self._end_interrupted(ctx)
         except BrokenPipeError:
             # The reader of our output (head, less) went away; pointing stdout elsewhere spares Python's complaint at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except Exception as error:
+            if interrupted():
+                # Spark and DuckDB make errors of their own of Ctrl-C, or fail for what it has ended.
+                self._end_interrupted(ctx)
+            if not isinstance(error, RtFilterError):
+                raise
+            click.echo(f"rtfilter: {error}", err=True)
+            ctx.exit(EXIT_ENVIRONMENT if isinstance(error, ENVIRONMENT_ERRORS) else EXIT_UNUSABLE)
+
+    @staticmethod
+    def _end_interrupted(ctx: click.Context) -> None:
+        # click would make it 1, which says here that results differ.
+        click.echo("rtfilter: interrupted", err=True)
+        ctx.exit(EXIT_INTERRUPTED)

@@ -8,21 +8,24 @@ from urllib.parse import unquote
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from rtfilter.errors import RtFilterError
+from rtfilter.bridge.files import roots_read
+from rtfilter.errors import NotConfiguredError, RtFilterError
 from rtfilter.index.api import Index, is_of_file
 from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
 from rtfilter.index.tables import file_of, is_path, listed_table, root_of
+from rtfilter.store.index_facts import roots_of_tables
 from rtfilter.store.index_use import GONE, problem_sentence
 from rtfilter.store.packindex import log, made
 from rtfilter.store.packindex.reader import STORE_FOLDER
 from rtfilter.store.packindex.remote import list_folder, proper_folders
 from rtfilter.store.packindex.shelf import index_folders, store_places
 from rtfilter.store.packindex.shelved import OF_FILE, file_of_index
-from rtfilter.store.paths import is_remote
+from rtfilter.store.paths import absolute, is_remote
 
 
 def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]:
-    """The indexes of a table; without one, those in `rtfilter.store.location` and of the Parquet tables in the current database.
+    """The indexes of a table; without one, those in `rtfilter.store.location`, of the Parquet tables in the current database, and
+    of the tables that the session has read by their paths.
 
     Deleted ones are among them, and those that were lost with a table that was overwritten (look at `state`); those that never came
     to be are not.
@@ -40,6 +43,23 @@ def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]
             found += [each for each in inside if file_of_index(each.place) is None]
         except RtFilterError:
             # A table of another format, or without files: it has no index.
+            continue
+    there = {each.place for each in found}
+    return found + [each for each in _of_read_tables(spark) if each.place not in there]
+
+
+def _of_read_tables(spark: SparkSession | None) -> list[Index]:
+    """The indexes inside tables that the session has read by their paths."""
+    try:
+        read = [] if spark is None else roots_read(spark)
+    except NotConfiguredError:
+        return []
+    found = []
+    for root in roots_of_tables(read):
+        try:
+            found += _in(spark, os.path.join(absolute(root), STORE_FOLDER))
+        except RtFilterError:
+            # A filesystem that is not there any more, say.
             continue
     return found
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 COMMAND = """
 import time
 from rtfilter.cli.interrupt import ends_in_time
@@ -17,6 +19,40 @@ with ends_in_time(130):
     finally:
         time.sleep(60)
 """
+
+
+# As DuckDB and Spark do: Ctrl-C comes out as an error of theirs.
+LIBRARY = """
+import logging, time
+import click
+from rtfilter.cli.failure import CleanErrors
+from rtfilter.errors import BenchError
+
+@click.group(cls=CleanErrors)
+def main():
+    pass
+
+@main.command()
+def run():
+    print("runs", flush=True)
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt as error:
+        logging.exception("KeyboardInterrupt while sending command.")
+        raise {error}("Query interrupted") from error
+
+main(["run"])
+"""
+
+
+@pytest.mark.parametrize("error", ["BenchError", "ValueError", "RuntimeError"])
+def test_an_error_that_a_library_makes_of_it_is_an_interrupt(error: str) -> None:
+    program = [sys.executable, "-c", LIBRARY.replace("{error}", error)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        assert command.stdout is not None and command.stdout.readline() == "runs\n"
+        command.send_signal(signal.SIGINT)
+        _, said = command.communicate(timeout=30)
+    assert (command.returncode, said) == (130, "rtfilter: interrupted\n")
 
 
 def test_a_clean_up_that_hangs_does_not_hold_it_up() -> None:

@@ -42,6 +42,7 @@ object Inspect extends AdaptiveSparkPlanHelper {
   /** Of the planner host that runs, −1 when none does. */
   def hostPid(session: SparkSession): Long = PlannerHost.of(session).pid
   def cores(session: SparkSession): Int = LayerSession.cores(session.sparkContext)
+  def rootsOf(session: SparkSession): String = Json.mapper.writeValueAsString(StartHost.rootsOf(session).toArray)
 
   /** What broadcasts and cached tables take of this JVM's storage memory, in bytes. Checked on 4.3. */
   def storageBytes: Long = SparkEnv.get.memoryManager.storageMemoryUsed

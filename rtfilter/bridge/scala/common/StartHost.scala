@@ -1,5 +1,7 @@
 package org.apache.spark.sql.execution.rtfilter
 
+import java.util.{Collections, WeakHashMap}
+import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -18,17 +20,29 @@ class StartHost(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     Try(if (layer.enabled && !PlannerHost.of(session).isWanted && isFor(plan)) PlannerHost.of(session).startAhead(layer.python))
+    Try(plan.foreach(relation(_).foreach(files => StartHost.remember(session, files))))
     plan
   }
 
   private def isFor(plan: LogicalPlan): Boolean =
     plan.containsAnyPattern(JOIN, PLAN_EXPRESSION, INTERSECT, EXCEPT) || plan.containsPattern(FILTER) && plan.exists(mayHaveIndex)
 
-  private def mayHaveIndex(node: LogicalPlan): Boolean = node match {
-    case table: LogicalRelation => table.relation match {
-      case files: HadoopFsRelation => layer.storeLocation.nonEmpty || StaticPredicates.mayHaveStore(files.location.rootPaths)
-      case _ => false
-    }
-    case _ => false
+  private def mayHaveIndex(node: LogicalPlan): Boolean =
+    relation(node).exists(files => layer.storeLocation.nonEmpty || StaticPredicates.mayHaveStore(files.location.rootPaths))
+
+  private def relation(node: LogicalPlan): Option[HadoopFsRelation] =
+    Some(node).collect { case table: LogicalRelation => table.relation }.collect { case files: HadoopFsRelation => files }
+}
+
+object StartHost {
+  private val MostRoots = 1000
+  private val roots = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.util.Set[String]])
+
+  /** Where the tables are that a session has named in its queries, as Hadoop's texts. */
+  def rootsOf(session: SparkSession): java.util.Set[String] = roots.computeIfAbsent(session, _ => ConcurrentHashMap.newKeySet[String])
+
+  private def remember(session: SparkSession, files: HadoopFsRelation): Unit = {
+    val own = rootsOf(session)
+    if (own.size < MostRoots) files.location.rootPaths.take(16).foreach(root => own.add(root.toString))
   }
 }

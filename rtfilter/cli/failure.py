@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rtfilter.cli.interrupt import ends_in_time
+from rtfilter.cli.interrupt import end_children, ends_in_time
 from rtfilter.errors import JarBuildError, JavaNotFoundError, NotConfiguredError, RtFilterError, UnsupportedSparkError
 
 EXIT_RESULTS_DIFFER = 1
@@ -48,4 +48,5 @@ class CleanErrors(click.Group):
     def _end_interrupted(ctx: click.Context) -> None:
         # click would make it 1, which says here that results differ.
         click.echo("rtfilter: interrupted", err=True)
+        end_children()
         ctx.exit(EXIT_INTERRUPTED)

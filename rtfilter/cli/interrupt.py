@@ -6,12 +6,16 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 GRACE_S = 3.0
+# What the watcher may need to hear of a signal.
+LATE_S = 0.05
 
 
 @contextmanager
@@ -36,23 +40,39 @@ def ends_in_time(status: int) -> Iterator[Callable[[], bool]]:
                     time.sleep(GRACE_S)
                     if not done.is_set():
                         os.write(2, b"rtfilter: interrupted\n")
+                        end_children()
                         os._exit(status)
 
     watcher = threading.Thread(target=watch, name="rtfilter-interrupt", daemon=True)
     watcher.start()
     before = signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
     root = logging.getLogger()
-    root.addFilter(_is_no_interrupt)
+
+    def quiet(record: logging.LogRecord) -> bool:
+        # py4j logs a trace where Ctrl-C comes while it waits for Spark, now and then before the watcher has run.
+        return record.exc_info is None or not came.wait(LATE_S)
+
+    root.addFilter(quiet)
     try:
         yield came.is_set
     finally:
         done.set()
-        root.removeFilter(_is_no_interrupt)
+        root.removeFilter(quiet)
         signal.set_wakeup_fd(before)
         tells.close()
         watcher.join(timeout=0.1)
 
 
-def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """py4j logs a trace where Ctrl-C comes while it waits for Spark."""
-    return record.exc_info is None or record.exc_info[0] is not KeyboardInterrupt
+def end_children() -> None:
+    """Ends the processes that this one has started, where the system tells which these are.
+
+    A JVM of Spark's that is interrupted while it starts would stay for good: it ends when its standard input does, but not before
+    it has told pyspark its port, and nobody listens any more. Asked to end then it would print a trace; with a context it has
+    directories to clean up.
+    """
+    pyspark = sys.modules.get("pyspark")
+    has_context = pyspark is not None and pyspark.SparkContext._active_spark_context is not None
+    for listed in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError, ValueError):
+            for child in map(int, listed.read_text().split()):
+                os.kill(child, signal.SIGTERM if has_context else signal.SIGKILL)

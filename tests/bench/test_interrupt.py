@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,36 @@ def test_an_error_that_a_library_makes_of_it_is_an_interrupt(error: str) -> None
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
         assert command.stdout is not None and command.stdout.readline() == "runs\n"
         command.send_signal(signal.SIGINT)
+        _, said = command.communicate(timeout=30)
+    assert (command.returncode, said) == (130, "rtfilter: interrupted\n")
+
+
+CHILD = """
+import subprocess, sys, time
+import click
+from rtfilter.cli.failure import CleanErrors
+
+@click.group(cls=CleanErrors)
+def main():
+    pass
+
+@main.command()
+def run():
+    # It ignores Ctrl-C, as pyspark has its JVM do, and holds our output open.
+    program = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('runs', flush=True); time.sleep(60)"
+    subprocess.Popen([sys.executable, "-c", program])
+    time.sleep(60)
+
+main(["run"])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="only Linux tells a process its children")
+def test_no_process_that_was_started_stays() -> None:
+    with subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        assert command.stdout is not None and command.stdout.readline() == "runs\n"
+        command.send_signal(signal.SIGINT)
+        # Until nobody has these pipes open any more.
         _, said = command.communicate(timeout=30)
     assert (command.returncode, said) == (130, "rtfilter: interrupted\n")
 

@@ -18,8 +18,10 @@ from planner.equalities import are_equal, equal_columns
 from planner.expressions import Attribute, Expression, OtherExpression, innermost, raises_past_its_type_only, source_type
 from planner.legality import join_type_name, passes_key_down, reaches_across
 from planner.nodes import (
+    BROADCAST,
     BROADCAST_EXCHANGE,
     LEFT,
+    NESTED_LOOP,
     REUSED_EXCHANGE,
     RIGHT,
     Aggregate,
@@ -255,10 +257,11 @@ def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[
     side = _side_of(plan, join, wanted)
     if isinstance(side, Refusal):
         return [(join.id, side, way)]
-    steps: list[_Step] = [(join.child_of(side), wanted, way)]
+    other = other_side(side)
+    down = _hides_no_error(plan, join, side, way) if side == join.build_side else way
+    steps: list[_Step] = [(join.child_of(side), wanted, down)]
     if not reaches_across(join.join_type, side, join.null_aware):
         return steps
-    other = other_side(side)
     equalities = equal_columns(plan, join.child_of(side))
     for mine, theirs in zip(join.keys_of(side), join.keys_of(other), strict=True):
         # The plain look first: hardly ever is it this key.
@@ -267,8 +270,24 @@ def _through_join(plan: Plan, join: Join, wanted: KeyColumn, way: _Way) -> list[
             continue
         here, there = columns.plain_column(mine), columns.plain_column(theirs)
         if isinstance(here, KeyColumn) and isinstance(there, KeyColumn) and not here.keep_nulls and not there.keep_nulls:
-            steps.append((join.child_of(other), replace(wanted, id=there.id, name=there.name), replace(way, across=join.id)))
+            across = _hides_no_error(plan, join, other, replace(way, across=join.id))
+            steps.append((join.child_of(other), replace(wanted, id=there.id, name=there.name), across))
     return steps
+
+
+def _hides_no_error(plan: Plan, join: Join, side: str, way: _Way) -> _Way:
+    """The way down a side of a join, stopped where rows of the other side would not be evaluated that can fail.
+
+    Checked on 4.3: the streamed side of a broadcast join starts when the broadcast is there, and adaptive execution
+    leaves it out if that is empty. The sides of a shuffled join start together.
+    """
+    if side != join.build_side or join.kind not in (BROADCAST, NESTED_LOOP):
+        return way
+    raising = plan.raising_below(join.child_of(other_side(side)))
+    if raising is None:
+        return way
+    what = f"{raising.op} on the other side of {join.op} can fail on some row, and would not run if no row were left on this side."
+    return way.stopped(Refusal(MAY_RAISE, what))
 
 
 def _side_of(plan: Plan, join: Join, wanted: KeyColumn) -> str | Refusal:

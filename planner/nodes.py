@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -289,6 +290,7 @@ class Plan:
     _named: dict[int, Mapping[int, Attribute | Alias]] = field(default_factory=dict, compare=False, repr=False)
     _steady: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
     _raising: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+    _raising_ids: list[tuple[int, ...]] = field(default_factory=list, compare=False, repr=False)
 
     def column_types(self) -> Mapping[int, str]:
         """The types of all columns that scans put out, by expression id; copies of a scan that share ids share types."""
@@ -333,6 +335,18 @@ class Plan:
             at = self.nodes[node]
             known = self._raising[node] = at.may_raise or any(expr.may_raise for expr in (*at.moved, *at.expressions()))
         return known
+
+    def raising_below(self, node: int) -> PlanNode | None:
+        """A node of a subtree that a row can make fail and that has not run, None if there is none."""
+        if not self._raising_ids:
+            run = [
+                range(stage.id, self.ends[stage.id]) for stage in self.nodes if isinstance(stage, QueryStage) and stage.materialized
+            ]
+            over = {id_ for each in run for id_ in each}
+            self._raising_ids.append(tuple(each.id for each in self.nodes if each.id not in over and self.may_raise(each.id)))
+        ids = self._raising_ids[0]
+        first = bisect_left(ids, node)
+        return self.nodes[ids[first]] if first < len(ids) and ids[first] < self.ends[node] else None
 
     def subtree(self, node: int) -> Iterator[PlanNode]:
         """A node and all below it, in preorder."""

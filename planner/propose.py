@@ -161,7 +161,11 @@ def _entries_of_key(direction: _Direction, key: int, refusal: Refusal | None, ta
         why = why or _refuse_scan(direction, column)
         proposal = None if why is not None else _proposal(direction, key, branch, column)
         if proposal is not None:
-            why = _refuse_second_run(plan, proposal) or refuse_by_past(plan, direction.settings, proposal)
+            why = (
+                _refuse_second_run(plan, proposal)
+                or _refuse_early_error(plan, proposal)
+                or refuse_by_past(plan, direction.settings, proposal)
+            )
             proposal = proposal if why is None else None
         target = target_id((column,))
         yield Entry(pair, target, join.id, (key,), build_label, probe_label(column), column.scan, proposal, why)
@@ -190,6 +194,18 @@ def _refuse_second_run(plan: Plan, proposal: Proposal) -> Refusal | None:
     if unsteady is None:
         return None
     return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows to the filter than to the join.")
+
+
+def _refuse_early_error(plan: Plan, proposal: Proposal) -> Refusal | None:
+    """A scan that waits makes the build side run first. Where the probe side is empty Spark may never run the build side.
+
+    Checked on 4.3: adaptive execution drops an inner join as soon as one side has ended without a row.
+    """
+    raising = plan.raising_below(proposal.source) if proposal.gate else None
+    if raising is None:
+        return None
+    what = f"{raising.op} in the build side can fail on some row. Spark does not run it if the probe side ends first without a row."
+    return Refusal(MAY_RAISE, what)
 
 
 def _refuse_key(probe: Expression, build: Expression) -> Refusal | None:

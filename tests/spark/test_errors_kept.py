@@ -144,3 +144,23 @@ def test_where_missing_files_are_skipped_filters_work_and_the_same_rows_are_left
         off, _ = outcome(spark, each, on=False)
         on, narrowed = outcome(spark, each, on=True)
         assert on == off and len(off) == 20 and narrowed
+
+
+def test_a_filter_of_a_broadcast_does_not_leave_out_a_side_that_raises(spark: SparkSession, coded: Path) -> None:
+    """Without the layer d has rows, so the rows of `coded` are read and one of them fails; keys of e leave no row of d, or the other way round."""
+    spark.conf.set("rtfilter.cost", "always")
+    spark.conf.set("spark.sql.ansi.enabled", True)
+    for name, ids in (("d", range(400)), ("e", range(5_000, 5_010))):
+        folder = coded.parent / name
+        folder.mkdir()
+        pq.write_table(pa.table({"id": pa.array(ids, pa.int32())}), folder / "part-0.parquet", row_group_size=PACK_ROWS)
+        spark.read.parquet(str(folder)).createOrReplaceTempView(name)
+    sql = """select /*+ broadcast(d), broadcast(e) */ f.id from coded f join d on f.id = d.id left semi join e on f.id = e.id
+             where {} and d.id >= 0"""
+    off, _ = outcome(spark, sql.format("100 / (f.v - 500) <> 3"), on=False)
+    assert off == "DIVIDE_BY_ZERO"
+    assert outcome(spark, sql.format("100 / (f.v - 500) <> 3"), on=True)[0] == off
+    # The same query filters e by d where nothing can fail.
+    assert outcome(spark, sql.format("f.v <> 3"), on=True)[0] == []
+    report = rtfilter.last_report(spark)
+    assert report is not None and ("e.id", "applied") in {(entry.probe, entry.decision) for entry in report.filters}

@@ -147,7 +147,7 @@ def test_where_missing_files_are_skipped_filters_work_and_the_same_rows_are_left
 
 
 def test_a_filter_of_a_broadcast_does_not_leave_out_a_side_that_raises(spark: SparkSession, coded: Path) -> None:
-    """Without the layer d has rows, so the rows of `coded` are read and one of them fails; keys of e leave no row of d, or the other way round."""
+    """Without the layer d and e have rows, so `coded` is read, and a row fails. Keys of one leave no row of the other."""
     spark.conf.set("rtfilter.cost", "always")
     spark.conf.set("spark.sql.ansi.enabled", True)
     for name, ids in (("d", range(400)), ("e", range(5_000, 5_010))):

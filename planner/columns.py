@@ -64,7 +64,7 @@ def column_below(
     if isinstance(node, Expand):
         source = next((source for id_, source in node.sources if id_ == wanted.id), None)
         return (
-            Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} makes {column_text(wanted)} anew in each copy of a row.")
+            Refusal(NOT_A_PLAIN_COLUMN, f"{node.op} computes {column_text(wanted)} anew for each copy of a row.")
             if source is None
             else source_column(source, wanted)
         )

@@ -209,7 +209,7 @@ def _names(indexes: Sequence[ScanIndex]) -> str:
 
 def _planned(indexes: Sequence[ScanIndex]) -> Refusal:
     names = _names([index for index in indexes if index.refusal is None])
-    sentences = [f"Judged by {names} before the scan starts.", *(each.detail for each in _said(indexes))]
+    sentences = [f"To be judged by {names} before the scan starts.", *(each.detail for each in _said(indexes))]
     return Refusal(PLANNED, " ".join(sentences))
 
 

@@ -132,7 +132,9 @@ class Requests:
         if options.feedback_enabled:
             self._seen_rows.tell(rows_left(plan))
             plan = with_rows_left(plan, self._seen_rows.get)
-        indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options.store_location)
+        indexes = indexes_of_scans(
+            self.packs, plan, bool(spark.get("case_sensitive")), options.store_location, options.index_max_stale
+        )
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
         past = Past(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
         planned = plan_filters(plan, settings if past is None else past.recalled(settings))
@@ -142,7 +144,9 @@ class Requests:
             answer = {**answer, "wants_end": True}
         if options.packs_enabled:
             scans = (placeholder["scan"] for placeholder in answer["placeholders"])
-            targets = indexes_of_targets(self.packs, plan, scans, bool(spark.get("case_sensitive")), options.store_location)
+            targets = indexes_of_targets(
+                self.packs, plan, scans, bool(spark.get("case_sensitive")), options.store_location, options.index_max_stale
+            )
             answer = with_index_remarks(answer, plan, targets)
         return with_statics(answer, statics), b""
 

@@ -19,31 +19,33 @@ from rtfilter.store.sketches.arrays import Bools
 MOST_ROOTS = 16
 
 
-def indexes_of_scans(packs: PackStore, plan: Plan, case_sensitive: bool, location: str) -> dict[int, tuple[ScanIndex, ...]]:
+def indexes_of_scans(
+    packs: PackStore, plan: Plan, case_sensitive: bool, location: str, max_stale: float
+) -> dict[int, tuple[ScanIndex, ...]]:
     """By scan: the indexes of the table behind it, for scans whose conditions the bridge has shown."""
     found = {}
     for scan in plan.nodes:
         if isinstance(scan, Scan) and scan.static:
-            found[scan.id] = _indexes(packs, scan, case_sensitive, location)
+            found[scan.id] = _indexes(packs, scan, case_sensitive, location, max_stale)
     return found
 
 
 def indexes_of_targets(
-    packs: PackStore, plan: Plan, scans: Iterable[int], case_sensitive: bool, location: str
+    packs: PackStore, plan: Plan, scans: Iterable[int], case_sensitive: bool, location: str, max_stale: float
 ) -> dict[int, tuple[ScanIndex, ...]]:
     """By scan: the indexes of the table behind it, for scans on which filters from joins are placed."""
     found = {}
     for number in sorted(set(scans)):
         scan = plan.nodes[number]
         if isinstance(scan, Scan):
-            found[number] = _indexes(packs, scan, case_sensitive, location)
+            found[number] = _indexes(packs, scan, case_sensitive, location, max_stale)
     return found
 
 
-def _indexes(packs: PackStore, scan: Scan, case_sensitive: bool, location: str) -> tuple[ScanIndex, ...]:
+def _indexes(packs: PackStore, scan: Scan, case_sensitive: bool, location: str, max_stale: float) -> tuple[ScanIndex, ...]:
     roots = roots_of_tables(scan.roots[:MOST_ROOTS])
     columns = [(column.name, column.type) for column in scan.columns if not column.partition]
-    facts = facts_of_indexes(packs.shelf, roots, columns, case_sensitive, location, packs.latest_coverage)
+    facts = facts_of_indexes(packs.shelf, roots, columns, case_sensitive, location, packs.latest_coverage, max_stale)
     return tuple(_scan_index(each) for each in facts)
 
 

@@ -60,10 +60,12 @@ def facts_of_indexes(
     case_sensitive: bool = False,
     location: str = "",
     coverage_of: CoverageOf = lambda _: None,
+    max_stale: float = 1.0,
 ) -> tuple[IndexFacts, ...]:
     """The indexes of a table with these roots (Hadoop's texts), and which of these columns (name, type) each can judge.
 
-    `location` is `rtfilter.store.location`. It may hold indexes of many tables; of one that can't be read nobody knows which.
+    `location` is `rtfilter.store.location`, `max_stale` `rtfilter.index.maxStale`. A location may hold indexes of many tables; of
+    one that can't be read nobody knows which.
     """
     own = frozenset(absolute(root) for root in roots)
     wanted = tuple(leaves)
@@ -72,7 +74,8 @@ def facts_of_indexes(
     found = _without_strangers(shelf.shelved(places), sum(map(is_remote, places)))
     concerned = [each for each in found if each.concerns(lambda root, _: root in own, bool(location))]
     return tuple(
-        _facts(each, wanted, case_sensitive, coverage_of) for each in sorted(concerned, key=lambda each: each.index is None)
+        _facts(each, wanted, case_sensitive, coverage_of, max_stale)
+        for each in sorted(concerned, key=lambda each: each.index is None)
     )
 
 
@@ -86,21 +89,26 @@ def _without_strangers(found: Sequence[ShelvedIndex], remote_places: int) -> lis
     return [each for each in found if not each.is_unseen or each in told]
 
 
-def _facts(shelved: ShelvedIndex, wanted: Sequence[tuple[str, str]], case_sensitive: bool, coverage_of: CoverageOf) -> IndexFacts:
+def _facts(
+    shelved: ShelvedIndex, wanted: Sequence[tuple[str, str]], case_sensitive: bool, coverage_of: CoverageOf, max_stale: float
+) -> IndexFacts:
     remarks = [IndexProblem(problem.reason, shelved.sentence) for problem in shelved.problems[:1]]
     index = shelved.index
     if index is None:
         return IndexFacts(shelved.name, frozenset(), False, tuple(remarks))
     covers = frozenset(name for name, type_ in wanted if index.column(name, type_, case_sensitive) is not None)
     mistyped = frozenset(name for name, _ in wanted if name not in covers and index.has_column(name, case_sensitive))
-    stale = _coverage_sentence(shelved.name, coverage_of(index)) or _drift_sentence(shelved.name, index.snapshot.drift)
+    stale = _coverage_sentence(shelved.name, coverage_of(index), max_stale) or _drift_sentence(shelved.name, index.snapshot.drift)
     return IndexFacts(shelved.name, covers, True, (*remarks, *([IndexProblem(INDEX_STALE, stale)] if stale else ())), mistyped)
 
 
-def _coverage_sentence(name: str, coverage: Coverage | None) -> str:
-    """What the latest query has found."""
+def _coverage_sentence(name: str, coverage: Coverage | None, max_stale: float) -> str:
+    """What the latest query has found. Files may be other ones by now, so an index that it did not use is asked again."""
     if coverage is None or not coverage.files_unknown:
         return ""
+    if coverage.stale_share > max_stale:
+        others = f"the others were {coverage.stale_share:.0%} of the table's bytes, more than rtfilter.index.maxStale allows"
+        return f"The latest query did not use index {name}: it covered {coverage.text} as they were then, and {others}; refresh it."
     return f"At the latest query index {name} covered {coverage.text} as they were then; refresh it."
 
 

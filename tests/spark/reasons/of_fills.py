@@ -70,6 +70,9 @@ LOST = "select v from odd join dim on r = id where grp = 3 and v < 100000"
 WIDE = " and id % 2 >= 0 and id % 3 >= 0 and id % 5 >= 0"
 AHEAD = "select count(*) from fact join dim d on r = d.id join (select id i from dim where {}) e on k = i"
 
+TWO_KEYS = (
+    "select count(*) from fact join dim d on r = d.id join (select id i, day a from dim where grp = 3) e on k = i and fact.d = a"
+)
 RANGE_JOIN = "select count(*) from fact join dim on k < id where grp = 3 and v < 100"
 OF_V2 = "select count(*) from fact2 join dim2 on k = id"
 
@@ -85,7 +88,9 @@ OF_FILLS = (
     Row("ROWS_ONLY", "select v from fact join dim on r = id where grp = 3", conf=ALWAYS, runs=True),
     Row("ROWS_TESTED", "select v from fact join dim on r = id where grp = 3", conf=ALWAYS, runs=True),
     Row("ROWS_TESTED", AHEAD.format("grp = 3"), "cost auto", runs=True),
-    Row("PASSES_MOST_ROWS", AHEAD.format("id > 5"), runs=True),
+    Row("PASSES_MOST_ROWS", AHEAD.format("id > 5"), "most of all rows", runs=True),
+    Row("PASSES_MOST_ROWS", AHEAD.format("id < 2000"), "all rows of kept packs", conf={"rtfilter.kinds": "range"}, runs=True),
+    Row("PASSES_MOST_ROWS", TWO_KEYS, "with another key", runs=True),
     Row("GAIN_TOO_SMALL", "select v from fact join dim on kl = idl where id > 60", runs=True),
     Row(
         "FOOTERS_NOT_KNOWN",

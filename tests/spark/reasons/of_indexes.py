@@ -40,6 +40,11 @@ def with_log(content: bytes) -> Callable[[Scene], None]:
     return prepare
 
 
+def read_as_binary(scene: Scene) -> None:
+    folder = make_indexed(scene)
+    scene.spark.read.schema("v bigint, s binary").parquet(str(folder)).createOrReplaceTempView("t")
+
+
 def deleted(scene: Scene) -> None:
     folder = make_indexed(scene)
     (index,) = rtfilter.indexes(scene.spark, str(folder))
@@ -101,10 +106,13 @@ OF_INDEXES = (
     Row("COST_NEVER", ASKED, "by an index", prepare=indexed, conf={"rtfilter.cost": "never"}),
     Row("MAY_RAISE", ASKED.replace("where", "where 100 / (v - 500) <> 3 and"), "a condition before", prepare=indexed),
     Row("INDEX_LACKS_COLUMN", OTHER_COLUMN, prepare=indexed),
-    Row("CONDITION_NOT_JUDGED", COMPUTED, prepare=indexed),
+    Row("CONDITION_NOT_JUDGED", COMPUTED, "computed", prepare=indexed),
+    Row("CONDITION_NOT_JUDGED", "select v from t where s = X'FF'", "of another type", prepare=read_as_binary),
+    Row("FIELD_ID_READ", ASKED, "by an index", {"spark.sql.parquet.fieldId.read.enabled": "true"}, prepare=indexed),
     Row("INDEX_STALE", ASKED, "used for the rest", prepare=stale, runs=True),
     Row("INDEX_STALE", ASKED, "not used", prepare=stale, runs=True, conf={"rtfilter.index.maxStale": "0.1"}),
     Row("INDEX_STALE", ASKED, "as the latest query found", prepare=seen_stale),
+    Row("INDEX_STALE", ASKED, "as the latest query did not use it", prepare=seen_stale, conf={"rtfilter.index.maxStale": "0.1"}),
     Row("INDEX_CORRUPT", ASKED, prepare=with_log(b"{")),
     Row("INDEX_VERSION", ASKED, prepare=with_log(b'{"format": 2}')),
     Row("INDEX_UNFINISHED", ASKED, prepare=with_log(b'{"format": 1, "state": "CREATING"}')),

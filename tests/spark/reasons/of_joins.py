@@ -26,6 +26,7 @@ OF_JOINS = (
         "select 1 from (select k, max(v) m from fact group by k) join (select id, count(*) c from dim group by id) on k = id",
         conf=SHUFFLED,
     ),
+    Row("MAY_RAISE", "select v, id from dim left join fact on k = id and 100 / (v - 500) <> id", "the join's condition", SHUFFLED),
     Row("MAY_RAISE", "select v from fact join dim on k = id and 100 / (v - 500) <> id", "the join"),
     Row("MAY_RAISE", "select v from fact join dim on k = id and cast(s as int) = grp", "another key"),
     Row("MAY_RAISE", "select v from fact join dim on cast(s as int) = id", "the key"),

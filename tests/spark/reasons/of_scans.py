@@ -23,6 +23,8 @@ def in_chars(scene: Scene) -> None:
     scene.spark.sql(f"create or replace temporary view chars (c char(3)) using parquet options (path '{path}')")
 
 
+BROADCAST = "select /*+ broadcast(dim) */ * from ({}) join dim on {} = id"
+ARMS = "select v, 1 x from fact union all select v, 2 x from fact"
 TWICE = """
     with a as (select k, count(*) n from fact group by k)
     select x.n from a x join dim on x.k = id where grp = 3 union all select n from a where k is not null
@@ -57,6 +59,12 @@ OF_SCANS = (
         "aggregated",
     ),
     Row("NOT_A_PLAIN_COLUMN", "select /*+ broadcast(dim) */ c from chars join dim on c = name", "char", prepare=in_chars),
+    Row("NOT_A_PLAIN_COLUMN", BROADCAST.format(ARMS, "x"), "the same for every row"),
+    Row(
+        "NOT_A_PLAIN_COLUMN", BROADCAST.format("select k, grouping_id() g from fact group by k, r with rollup", "g"), "of a rollup"
+    ),
+    Row("NOT_DETERMINISTIC", BROADCAST.format("select cast(rand(7) * 10 as int) x from fact", "x"), "the key"),
+    Row("NOT_DETERMINISTIC", BROADCAST.format("select k, rand(7) x from fact", "k") + " where x < 0.5", "in between"),
     Row("CAST_NOT_WIDENING", "select v from fact join dim on cast(d as string) = name"),
     Row("PARTITION_COLUMN", "select v from parted join dim on p = id where grp = 3", prepare=by_partition),
     Row("NOT_PLAIN_PARQUET", "select /*+ broadcast(dim) */ v from texts join dim on k = id", prepare=as_csv),

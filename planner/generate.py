@@ -103,7 +103,7 @@ def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
     """What becomes of the entries.
 
     What came over the equality of another join and is not placed is left out: the key has its own candidate, and where many joins
-    share one key there are many such ways.
+    share one key there are many such ways. Unless an earlier plan of the query had it placed: then it is told why not now.
     """
     proposals = [(number, entry.proposal) for number, entry in enumerate(entries) if entry.proposal is not None]
     placement = judge_proposals(estimates, settings, [proposal for _, proposal in proposals])
@@ -111,10 +111,17 @@ def _judged(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entr
     judged = [
         entry if number not in reasons else replace(entry, proposal=None, refusal=reasons[number])
         for number, entry in enumerate(entries)
-        if number not in reasons or (entry.proposal is not None and entry.proposal.across is None)
+        if number not in reasons or _is_told(estimates.plan, settings, entry)
     ]
     unsettled = unsettled_scans(estimates.plan, [proposal for _, proposal in proposals], placement)
     return _Judged(judged, placement.forecasts, placement.estimates, unsettled)
+
+
+def _is_told(plan: Plan, settings: PlanSettings, entry: Entry) -> bool:
+    """Whether a filter that is not placed is a candidate all the same."""
+    join = plan.nodes[entry.join]
+    assert isinstance(join, Join)
+    return entry.proposal is None or entry.proposal.across is None or settings.placed_before(_key_id(join, entry))
 
 
 def _with_tuples(estimates: Estimates, settings: PlanSettings, entries: Sequence[Entry]) -> list[Entry]:

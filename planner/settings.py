@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from planner.cost import Machine
@@ -23,6 +24,7 @@ class PlanSettings:
 
     `machine` is what times are estimated with. `recall` says what a filter did in earlier queries, None where
     nothing is remembered. `waited`: what rows had before them, as long as their scan waited, in an earlier plan of the same query.
+    `placed_before`: by `Candidate.key_id`, whether an earlier plan of the same query had the filter.
     `goes_on`: what is made of the rows is not all in the plan, which is that of a cached frame or an RDD.
     """
 
@@ -41,6 +43,7 @@ class PlanSettings:
     machine: Machine = field(default_factory=Machine)
     recall: Recall | None = None
     waited: Waited = nobody_waited
+    placed_before: Callable[[str], bool] = lambda key_id: False
 
     @property
     def always(self) -> bool:

@@ -68,6 +68,7 @@ class Requests:
         self._looks = Looks()
         self._shares: Memory[float] = Memory()
         self._waits: Memory[RowWork] = Memory()
+        self._placed: Memory[bool] = Memory()
         self._accounts = Accounts(self.feedback)
         self._handlers: dict[str, Callable[[Frame], tuple[Message, bytes]]] = {
             "hello": self._hello,
@@ -109,7 +110,7 @@ class Requests:
             return {"placeholders": [], "candidates": [], "unsettled": []}, b""
         spark = frame.json.get("spark") or {}
         execution = frame.json.get("execution")
-        waits = OfExecution(self._waits, execution)
+        waits, placed = OfExecution(self._waits, execution), OfExecution(self._placed, execution)
         settings = PlanSettings(
             decision=str(frame.json["decision"]),
             kinds=options.kinds,
@@ -126,6 +127,7 @@ class Requests:
             goes_on=bool(frame.json.get("goes_on", False)),
             machine=machine_of(spark),
             waited=waits.get,
+            placed_before=lambda key_id: placed.get(key_id) is not None,
         )
         plan = with_table_facts(parse_snapshot(frame.json["nodes"]), self.packs.seen)
         plan = with_filters_at_work(plan, self._shares.get)
@@ -139,6 +141,7 @@ class Requests:
         past = Past(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
         planned = plan_filters(plan, settings if past is None else past.recalled(settings))
         waits.tell(waits_of(planned))
+        placed.tell({each.key_id: True for each in planned.candidates if each.placeholder is not None})
         answer: dict[str, Any] = planned.to_dict() if past is None else past.named(planned)
         if past is not None and execution is not None and self._looks.wanted(rows_to_see(plan)):
             answer = {**answer, "wants_end": True}

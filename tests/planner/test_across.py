@@ -152,6 +152,13 @@ def test_what_is_not_worth_it_there_leaves_no_trace_either() -> None:
     assert "tiny.b <- small.k" in reasons(root, cost="always")
 
 
+def test_what_an_earlier_plan_had_there_is_told_when_it_is_dropped() -> None:
+    tiny = scan("tiny", column(21, "b"), column(22, "more"), bytes=10)
+    root = join(below(two=tiny), broadcast(SMALL), [attr(1)], [attr(31, "k")])
+    known = {each.key_id for each in answer_to(root, cost="always").candidates}
+    assert reasons(root, placed_before=known.__contains__)["tiny.b <- small.k"] == "WAIT_DOES_NOT_PAY"
+
+
 def test_what_can_fail_in_the_join_stops_both() -> None:
     failing = computed("1 / more > 0", "boolean", [2], may_raise=True)
     root = join(below(condition=failing), broadcast(SMALL), [attr(1)], [attr(31, "k")])

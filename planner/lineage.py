@@ -286,7 +286,9 @@ def _hides_no_error(plan: Plan, join: Join, side: str, way: _Way) -> _Way:
     raising = plan.raising_below(join.child_of(other_side(side)))
     if raising is None:
         return way
-    what = f"{raising.op} on the other side of {join.op} can fail on some row, and would not run if no row were left on this side."
+    what = (
+        f"{raising.op} on the other side of {join.op} can raise an error, and would not run if a filter left no row on this side."
+    )
     return way.stopped(Refusal(MAY_RAISE, what))
 
 

@@ -204,7 +204,9 @@ def _refuse_early_error(plan: Plan, proposal: Proposal) -> Refusal | None:
     raising = plan.raising_below(proposal.source) if proposal.gate else None
     if raising is None:
         return None
-    what = f"{raising.op} in the build side can fail on some row. Spark does not run it if the probe side ends first without a row."
+    what = (
+        f"{raising.op} in the build side can raise an error, and Spark does not run it if the probe side ends first without a row."
+    )
     return Refusal(MAY_RAISE, what)
 
 

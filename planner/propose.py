@@ -124,7 +124,7 @@ def _refuse_direction(direction: _Direction) -> Refusal | None:
     if refusal is not None:
         return refusal
     if join.may_raise:
-        return Refusal(MAY_RAISE, "The join's condition can raise an error, and a filter could drop the row that raises it.")
+        return Refusal(MAY_RAISE, "The join itself can raise an error, and a filter could drop the row that raises it.")
     if direction.source is None:
         return Refusal(
             SOURCE_NOT_EXCHANGED,

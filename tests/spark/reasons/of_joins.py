@@ -27,7 +27,6 @@ OF_JOINS = (
         "select 1 from (select k, max(v) m from fact group by k) join (select id, count(*) c from dim group by id) on k = id",
         conf=SHUFFLED,
     ),
-    Row("MAY_RAISE", "select v, id from dim left join fact on k = id and 100 / (v - grp) <> 3", "the join's condition", SHUFFLED),
     Row("MAY_RAISE", JOIN.replace("grp = 3", "100 / (grp - 3) > -1000"), "the build side", {**SHUFFLED, **ALWAYS}),
     Row("MAY_RAISE", f"select /*+ broadcast(e) */ * from ({BUILD_BELOW}) x join dim e on x.id = e.id", "beside it"),
     Row("MAY_RAISE", "select v from fact join dim on k = id and 100 / (v - 500) <> id", "the join"),

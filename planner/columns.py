@@ -108,13 +108,23 @@ def source_column(key: Expression, above: KeyColumn | None = None) -> KeyColumn 
         at = at.child
 
 
+def padded_to(text: str) -> str | None:
+    """The n of a char(n) column whose padding stands in this text of an expression."""
+    found = _PADDED.search(text)
+    return None if found is None else found[1]
+
+
+def as_padded(width: str) -> str:
+    return f"Spark pads char({width}) as it reads, and files may hold it without the blanks."
+
+
 def _computed(expr: Expression) -> Refusal:
     text, inner = shortened(text_of(expr)), innermost(expr)
-    padded = _PADDED.search(text_of(expr))
-    if padded is not None:
+    width = padded_to(text_of(expr))
+    if width is not None:
         return Refusal(
             NOT_A_PLAIN_COLUMN,
-            f"The key is of type char({padded[1]}): Spark pads it as it reads, and files may hold it without the blanks.",
+            f"The key is of type char({width}): Spark pads it as it reads, and files may hold it without the blanks.",
         )
     if isinstance(inner, OtherExpression) and not inner.refs:
         return Refusal(NOT_A_PLAIN_COLUMN, f"The key of the probe side is the same for every row: {text}.")

@@ -292,8 +292,9 @@ def _why_no_pack(figures: FilterFigures) -> str:
         why = "it may hold one of the keys" if figures.packs_total == 1 else "each of them may hold one of the keys"
     else:
         why = f"footers tell no bounds of the column in {counted(unbounded, 'pack')}, and the others may hold one of the keys"
-    problem = f" ({figures.column_problem})" if unbounded and figures.column_problem else ""
-    return f"It {_rejects(figures)}: {why}{problem}."
+    if unbounded and figures.column_problem:
+        why = f"{why.replace('no bounds of the column', 'no bounds of the column that count')} ({figures.column_problem})"
+    return f"It {_rejects(figures)}: {why}."
 
 
 def _rejects(figures: FilterFigures) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from planner.answer import Candidate
 from planner.by_place import keeps_splits, refuse_by_place
+from planner.columns import as_padded, padded_to
 from planner.hints import refuse_by_cost
 from planner.index_remarks import ScanIndex, codes_of
 from planner.lineage import refuse_corrupt
@@ -197,7 +198,9 @@ def _refuse_conditions(conditions: Sequence[StaticCondition], indexes: Sequence[
     if known:
         whose = "its" if len(known) == 1 else "their"
         what = f"{said} {', '.join(known)}, but no condition of the query can be judged by {whose} values alone."
-        return Refusal(CONDITION_NOT_JUDGED, what)
+        widths = sorted({width for condition in conditions if (width := padded_to(condition.text)) is not None})
+        padded = f" {as_padded(widths[0])}" if widths else ""
+        return Refusal(CONDITION_NOT_JUDGED, what + padded)
     columns = f": {', '.join(sorted(mentioned))}" if mentioned else ""
     return Refusal(INDEX_LACKS_COLUMN, f"{said} no column that the query asks about{columns}.")
 

@@ -29,6 +29,8 @@ _STRINGS = frozenset({Kind.STRING, Kind.FIXED_BYTES})
 class ColumnBounds:
     """`lows` and `highs` count only where `has_bounds`. `no_null`: certainly without a null; `all_null`: nothing but.
 
+    `is_believed`: not so where the footer has bounds that do not count because of how the file was written.
+
     One level of int64 for whole numbers: as they are, days, microseconds, 0 and 1, unscaled short decimals at the file's scale,
     sortable doubles. Words for strings and for long decimals.
     """
@@ -39,6 +41,7 @@ class ColumnBounds:
     has_bounds: Bools
     all_null: Bools
     no_null: Bools
+    is_believed: bool = True
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -65,8 +68,9 @@ def column_bounds(column: Any, packs: Sequence[Any], leaf: int, origin: FileOrig
         return None
     found = _read_statistics(packs, leaf, stored, column.max_definition_level == 0, origin.whole_strings)
     lows, highs, has_bounds = _values_of(stored, found)
-    has_bounds &= _is_trusted(stored, column.physical_type, origin.type_defined[leaf], origin)
-    return ColumnBounds(stored, lows, highs, has_bounds, found.all_null, found.no_null)
+    trusted = _is_trusted(stored, column.physical_type, origin.type_defined[leaf], origin)
+    believed = trusted or not bool(has_bounds.any())
+    return ColumnBounds(stored, lows, highs, has_bounds & trusted, found.all_null, found.no_null, believed)
 
 
 def _read_statistics(packs: Sequence[Any], leaf: int, stored: StoredType, required: bool, whole_strings: bool) -> _Statistics:

@@ -35,7 +35,7 @@ _ENCRYPTED_MAGIC = b"PARE"
 class FileColumn:
     """A top-level column of a file under an asked name; `bounds` is None when its type cannot be used.
 
-    `problem`: why this column of the file can't be understood, empty where it can.
+    `problem`: why this column of the file can't be understood, or its bounds not believed; else empty.
     """
 
     name: str
@@ -64,7 +64,7 @@ class FileStats:
         return matching[0].bounds if len(matching) == 1 else None
 
     def problem_of(self, name: str, case_sensitive: bool) -> str:
-        """Why a column can't be understood, empty where that is not so."""
+        """Why a column can't be understood, or its bounds not believed; else empty."""
         return next((column.problem for column in self._matching(name, case_sensitive) if column.problem), "")
 
     def _matching(self, name: str, case_sensitive: bool) -> tuple[FileColumn, ...]:
@@ -174,12 +174,17 @@ def _file_stats(parsed: TableFooter, footer: bytes, wanted: list[str]) -> FileSt
         if leaf is None or name in problems:
             return FileColumn(name, None, problems.get(name, ""))
         try:
-            return FileColumn(name, column_bounds(metadata.schema.column(leaf), packs, leaf, origin))
+            bounds = column_bounds(metadata.schema.column(leaf), packs, leaf, origin)
+            return FileColumn(name, bounds, "" if bounds is None or bounds.is_believed else _why_not_believed(metadata))
         except Exception as error:  # of many kinds, for statistics that pyarrow can't decode; the other columns stay
             return FileColumn(name, None, undecodable(error))
 
     columns = {name: tuple(column(*each) for each in matching) for name, matching in found.items()}
     return FileStats(_digest(footer), np.array(starts, dtype=np.int64), rows, columns)
+
+
+def _why_not_believed(metadata: Any) -> str:
+    return f"the bounds that {metadata.created_by or 'a writer without a name'} stores of such columns may leave values out"
 
 
 def _wrong_widths(metadata: Any, footer: bytes, found: Mapping[str, list[tuple[str, int | None]]]) -> dict[str, str]:

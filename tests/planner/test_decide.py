@@ -76,7 +76,9 @@ class TestDecision:
         lost = replace(
             FIGURES, packs_rejected=0, rows_rejected=0, packs_bounded=0, column_problem="p.parquet: pyarrow can't decode it"
         )
-        why = "It rejects none of 6,509 packs: footers tell no bounds of the column (p.parquet: pyarrow can't decode it)."
+        why = (
+            "It rejects none of 6,509 packs: footers tell no bounds of the column that count (p.parquet: pyarrow can't decode it)."
+        )
         assert decide(lost).detail.startswith(why)
         assert "p.parquet" not in decide(replace(lost, packs_bounded=6_509)).detail
 

@@ -156,3 +156,13 @@ def test_an_index_that_was_not_asked_is_the_reason_only_if_nothing_is_rejected()
     assert (stale["reason"], stale["detail"]) == ("INDEX_STALE", "Index i is too stale.")
     other = decide_static(StaticFigures("d1.s0", 10, 7, 100, 70, 0, 10, (Refusal("INDEX_STALE", "Remark."),), (refusal,)))
     assert other["reason"] == "APPLIED" and "Remark." in str(other["detail"]) and "too stale" in str(other["detail"])
+
+
+def test_a_condition_on_a_padded_column_says_that_it_is_padded() -> None:
+    unjudged = {"op": "unknown", "columns": ["a"]}
+    padded = condition(unjudged, "(static_invoke(CharVarcharCodegenUtils.readSidePadding(a, 6)) = k1    )")
+    assert (
+        "values alone. Spark pads char(6) as it reads, and files may hold it without the blanks."
+        in planned(table(padded), USABLE)["detail"]
+    )
+    assert "char" not in planned(table(condition(unjudged, "(length(a) = 3)")), USABLE)["detail"]

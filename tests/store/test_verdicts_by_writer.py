@@ -18,10 +18,12 @@ import pytest
 
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.store.filters import EmptyFilter, KeyFilter
+from rtfilter.store.footers import FileStats, parse_footer_tail
 from rtfilter.store.key_values import LONGEST_SHORT_DECIMAL
 from rtfilter.store.packindex.footer import read_tail
 from rtfilter.store.table_footer import table_footer
 from rtfilter.store.tables import FooterStore
+from tests.store.handmade import DECIMAL, FIXED_LEN_BYTE_ARRAY, between, binary, footer_tail
 from tests.store.tables_at_hand import loaded, verdict_on
 from tests.store.test_random_files import double_key, filters_of, lets_through, long_decimal_key, micros, unscaled
 from tests.writers.catalogue import WRITERS
@@ -126,6 +128,17 @@ def test_no_pack_that_holds_a_key_is_rejected_and_believed_bounds_do_reject(tmp_
     rejected = judged(written.files, columns)
     print(name, {column: columns[column].spark_type for column, count in rejected.items() if not count}, set(written.without))
     assert {column for column, count in rejected.items() if not count} == NOT_BELIEVED.get(name, set())
+
+
+def test_bounds_that_are_not_believed_are_told_from_missing_ones() -> None:
+    decimals = [between(binary(b"\xff\xff\xff\x00"), binary(b"\x00\x00\x00\x07"))]
+    for writer, told in (("somebody", True), ("parquet-mr version 1.13.1", False)):
+        tail = footer_tail(decimals, FIXED_LEN_BYTE_ARRAY, DECIMAL, precision_scale=(9, 2), type_length=4, created_by=writer)
+        found = parse_footer_tail(tail, ["a"])
+        assert isinstance(found, FileStats)
+        assert ("somebody stores of such columns" in found.problem_of("a", True)) == told
+    nothing = parse_footer_tail(footer_tail([None], FIXED_LEN_BYTE_ARRAY, DECIMAL, precision_scale=(9, 2), type_length=4), ["a"])
+    assert isinstance(nothing, FileStats) and nothing.problem_of("a", True) == ""
 
 
 def test_writers_that_are_missing_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,6 +44,10 @@ def over_v2(scene: Scene) -> None:
         scene.spark.read.parquet(file.rpartition("/")[0]).createOrReplaceTempView(f"{name}2")
 
 
+def held(scene: Scene) -> None:
+    scene.spark.sql("cache table held as select k from fact where k < 9")
+
+
 def planned_before(scene: Scene) -> DataFrame:
     """A frame keeps the plan that was made when it was first looked at."""
     scene.spark.conf.set("rtfilter.enabled", False)
@@ -118,6 +122,7 @@ OF_FILLS = (
     Row("NO_EQUALITY", RANGE_JOIN, "after it ran", runs=True),
     Row("NO_FILE_SCAN", OF_V2, "before it runs", V2, prepare=over_v2),
     Row("NO_FILE_SCAN", OF_V2, "after it ran", V2, runs=True, prepare=over_v2),
+    Row("NO_FILE_SCAN", "select count(*) from held a join held b on a.k = b.k", "of cached tables", runs=True, prepare=held),
     Row("NO_JOIN", "select grp, count(*) from dim group by grp", "before it runs"),
     Row("NOTHING_DUE", JOIN, conf={**SHUFFLED, **ALWAYS}, runs=True, prepare=planned_before),
     Row("NOT_FILLED", ASKED_NOT_RUN, "a condition", conf={**SHUFFLED, **ALWAYS}, runs=True, prepare=indexed),

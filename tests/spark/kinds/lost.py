@@ -10,13 +10,16 @@ from rtfilter.report import FilterReport
 _NODE = re.compile(r"^((?:[: ]  )*(?:[:+]- )?)(?:\*\(\d+\) )?(.*)$")
 
 
-def lost_filter(filters: Sequence[FilterReport], plan: str) -> str:
-    """A sentence about one of them; empty if there is none. `plan` is the tree of the plan that ran, as Spark prints it.
+def lost_filter(filters: Sequence[FilterReport], plan: str, first: str) -> str:
+    """A sentence about one of them; empty if there is none.
 
-    Only where a table is scanned once can a report be told to be of that scan.
+    `plan` is the tree of the plan that ran, as Spark prints it, `first` that of the plan before any stage had run. Only where a
+    table is scanned once in both can a report be told to be of that scan.
     """
     for each in filters:
-        if each.reason == "NOT_FILLED" and _has_place(plan, each.build.partition(".")[0], each.probe.partition(".")[0]):
+        build, probe = each.build.partition(".")[0], each.probe.partition(".")[0]
+        once = all(sum(_scans(_node(line)[1], name) for line in first.splitlines()) == 1 for name in (build, probe))
+        if each.reason == "NOT_FILLED" and once and _has_place(plan, build, probe):
             return f"lost filter: {each.id} {each.build} -> {each.probe}"
     return ""
 

@@ -192,7 +192,7 @@ class Harness:
     def _lost(self, case: Case, on: Answer, filters: list[FilterReport], frame: DataFrame | None) -> str:
         if on.error or case.action != "collect" or not any(each.reason == "NOT_FILLED" for each in filters):
             return ""
-        return lost_filter(filters, _plan_that_ran(frame))
+        return lost_filter(filters, *_plans(frame))
 
     def _note(self) -> None:
         """Keeps the report of the latest query, unless it is an older one."""
@@ -211,10 +211,12 @@ def _nothing() -> None:
     pass
 
 
-def _plan_that_ran(frame: DataFrame | None) -> str:
-    """The tree that adaptive execution came to; empty where it had no part."""
+def _plans(frame: DataFrame | None) -> tuple[str, str]:
+    """The tree that adaptive execution came to, and that it began with; empty where it had no part."""
     plan = None if frame is None else frame._jdf.queryExecution().executedPlan()
-    return "" if plan is None or plan.getClass().getSimpleName() != "AdaptiveSparkPlanExec" else str(plan.executedPlan().toString())
+    if plan is None or plan.getClass().getSimpleName() != "AdaptiveSparkPlanExec":
+        return "", ""
+    return str(plan.executedPlan().toString()), str(plan.initialPlan().toString())
 
 
 def error_class(e: Exception) -> str:

@@ -95,3 +95,22 @@ def test_a_clean_up_that_hangs_does_not_hold_it_up() -> None:
     assert command.returncode == 130
     assert time.monotonic() - began_s < 5
     assert said == "rtfilter: interrupted\n"
+
+
+WHILE_IMPORTING = """
+import os, runpy, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == "rtfilter.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+sys.argv = ["rtfilter", "--help"]
+runpy.run_module("rtfilter", run_name="__main__")
+"""
+
+
+def test_an_interrupt_while_libraries_are_imported_is_one_line() -> None:
+    command = subprocess.run([sys.executable, "-c", WHILE_IMPORTING], capture_output=True, text=True, timeout=60)
+    assert (command.returncode, command.stdout, command.stderr) == (130, "", "rtfilter: interrupted\n")

@@ -19,7 +19,7 @@ from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError
 from rtfilter.store.packindex import actions, log
 from rtfilter.store.packindex.listing import list_directory
 from rtfilter.store.packindex.reader import open_index
-from rtfilter.store.packindex.storage import DATA, LocalStorage, checked_name
+from rtfilter.store.packindex.storage import DATA, LOG, LocalStorage, checked_name
 from rtfilter.store.sketches.asked import ValueTest, long_keys
 from rtfilter.store.sketches.kinds import Bloom, Histogram, MinMax, ValueSet
 from tests.index.tables import RUNNER, create_index, kept, storage_of, write_part
@@ -242,6 +242,25 @@ def test_a_link_in_place_of_a_file_is_not_followed(folder: Path) -> None:
     assert not check_nothing_is_raised(folder)
     with pytest.raises(IndexStorageError, match="no ordinary file"):
         storage_of(folder).local_file(f"{DATA}/{path.name}")
+
+
+@pytest.mark.parametrize("linked", [DATA, LOG])
+def test_a_link_in_place_of_a_folder_is_refused_and_nothing_is_deleted_behind_it(folder: Path, linked: str) -> None:
+    outside = folder.parent / "outside"
+    ours = Path(storage_of(folder).place) / linked
+    ours.rename(outside)
+    ours.symlink_to(outside)
+    theirs = outside / f"{'0' * 64}.parquet" if linked == DATA else outside / f"{'0' * 19}9.json"
+    theirs.write_bytes(b"somebody else's")
+    before = sorted(outside.iterdir())
+    with pytest.raises(IndexStorageError, match=f"{linked} is a link"):
+        actions.vacuum(storage_of(folder))
+    assert sorted(outside.iterdir()) == before and theirs.read_bytes() == b"somebody else's"
+    if linked == DATA:
+        assert not check_nothing_is_raised(folder)
+    else:
+        with pytest.raises(IndexStorageError, match="log is a link"):
+            open_index(storage_of(folder))
 
 
 @pytest.mark.parametrize("name", ["data/../x", "/etc/passwd", "log/1.json", "data/" + "g" * 64 + ".parquet", "data/x.parquet", ""])

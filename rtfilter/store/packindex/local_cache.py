@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
+import stat
 import time
 import uuid
 from collections.abc import Iterable
@@ -13,11 +15,12 @@ from dataclasses import dataclass
 from rtfilter.errors import IndexStorageError
 from rtfilter.folders import cache_directory
 from rtfilter.store.index_use import INDEX_CACHE, IndexProblemError
-from rtfilter.store.packindex.storage import SCRATCH, checked_name, content_name
+from rtfilter.store.packindex.storage import DATA, SCRATCH, checked_name, content_name, proper_names
 
 DEFAULT_CACHE_BYTES = 2 << 30
 # A scratch file of this age belongs to a process that is gone.
 _SCRATCH_KEPT_S = 3600.0
+_SCRATCH_NAME = re.compile(re.escape(SCRATCH) + "[0-9a-f]{32}")
 _READ_BYTES = 1 << 20
 
 
@@ -30,7 +33,8 @@ def default_directory() -> str:
 class LocalCache:
     """A directory that any number of processes may share: a file is there whole or not at all, and never changes.
 
-    What was not used for the longest time goes first. A file that is open stays readable when it goes.
+    What was not used for the longest time goes first. A file that is open stays readable when it goes. Files of other names than
+    copies have are somebody else's: they are neither counted nor removed.
     """
 
     directory: str
@@ -112,10 +116,12 @@ class LocalCache:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                if not entry.name.startswith(SCRATCH):
+                if not stat.S_ISREG(status.st_mode):
+                    continue
+                if proper_names(DATA, [entry.name]):
                     files.append((status.st_mtime_ns, status.st_size, entry.path))
                     used += status.st_size
-                elif now - status.st_mtime > _SCRATCH_KEPT_S:
+                elif _SCRATCH_NAME.fullmatch(entry.name) and now - status.st_mtime > _SCRATCH_KEPT_S:
                     discard(entry.path)
         for _, size, path in sorted(files):
             if used <= self.limit_bytes:

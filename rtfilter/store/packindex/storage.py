@@ -96,7 +96,8 @@ def proper_names(folder: str, found: Iterable[str]) -> list[str]:
 class LocalStorage:
     """An index in a directory of this machine or of a mounted filesystem.
 
-    Create-if-absent is a hard link of a finished file: it appears whole or not at all, and the second one fails.
+    Its folders are its own: one that is a link could have anybody's files in it, and is refused. Create-if-absent is a hard link of
+    a finished file: it appears whole or not at all, and the second one fails.
     """
 
     def __init__(self, place: str) -> None:
@@ -108,7 +109,7 @@ class LocalStorage:
 
     def names(self, folder: str) -> list[str]:
         try:
-            found = os.listdir(os.path.join(self._place, folder))
+            found = os.listdir(self._folder(folder))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -127,7 +128,7 @@ class LocalStorage:
         return content
 
     def create(self, name: str, content: bytes) -> bool:
-        path = os.path.join(self._place, checked_name(name))
+        path = self._path(name)
         with _told(f"can't write {path}"):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             scratch = os.path.join(os.path.dirname(path), f"{SCRATCH}{uuid.uuid4().hex}")
@@ -138,7 +139,7 @@ class LocalStorage:
                 _removed(scratch)
 
     def local_file(self, name: str) -> str:
-        path = os.path.join(self._place, checked_name(name))
+        path = self._path(name)
         with _told(f"can't open {path}"):
             # A link could lead anywhere.
             if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -146,7 +147,7 @@ class LocalStorage:
         return path
 
     def scratch(self) -> str:
-        folder = os.path.join(self._place, DATA)
+        folder = self._folder(DATA)
         with _told(f"can't write to {folder}"):
             os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, f"{SCRATCH}{uuid.uuid4().hex}")
@@ -159,20 +160,32 @@ class LocalStorage:
                     digest.update(part)
                 os.fsync(file.fileno())
             name = content_name(digest.hexdigest())
-            os.replace(scratch, os.path.join(self._place, name))
+            os.replace(scratch, self._path(name))
         return name
 
     def delete(self, name: str) -> None:
-        path = os.path.join(self._place, checked_name(name))
+        path = self._path(name)
         with _told(f"can't delete {path}"):
             _removed(path)
 
     def delete_scratch(self) -> None:
         for folder in (LOG, DATA):
-            path = os.path.join(self._place, folder)
+            path = self._folder(folder)
             for each in os.listdir(path) if os.path.isdir(path) else ():
                 if each.startswith(SCRATCH):
                     _removed(os.path.join(path, each))
+
+    def _path(self, name: str) -> str:
+        folder, _, file = checked_name(name).partition("/")
+        return os.path.join(self._folder(folder), file)
+
+    def _folder(self, folder: str) -> str:
+        path = os.path.join(self._place, folder)
+        if os.path.islink(path) and os.path.isdir(path):
+            raise IndexStorageError(
+                f"{path} is a link; an index keeps its files in folders of its own. Put the folder itself there."
+            )
+        return path
 
 
 @contextmanager

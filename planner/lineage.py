@@ -283,7 +283,7 @@ def _hides_no_error(plan: Plan, join: Join, side: str, way: _Way) -> _Way:
     """
     if side != join.build_side or join.kind not in (BROADCAST, NESTED_LOOP):
         return way
-    raising = plan.raising_below(join.child_of(other_side(side)))
+    raising = next(plan.raising_below(join.child_of(other_side(side))), None)
     if raising is None:
         return way
     what = (

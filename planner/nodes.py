@@ -336,8 +336,8 @@ class Plan:
             known = self._raising[node] = at.may_raise or any(expr.may_raise for expr in (*at.moved, *at.expressions()))
         return known
 
-    def raising_below(self, node: int) -> PlanNode | None:
-        """A node of a subtree that a row can make fail and that has not run, None if there is none."""
+    def raising_below(self, node: int) -> Iterator[PlanNode]:
+        """The nodes of a subtree that a row can make fail and that have not run."""
         if not self._raising_ids:
             run = [
                 range(stage.id, self.ends[stage.id]) for stage in self.nodes if isinstance(stage, QueryStage) and stage.materialized
@@ -345,8 +345,7 @@ class Plan:
             over = {id_ for each in run for id_ in each}
             self._raising_ids.append(tuple(each.id for each in self.nodes if each.id not in over and self.may_raise(each.id)))
         ids = self._raising_ids[0]
-        first = bisect_left(ids, node)
-        return self.nodes[ids[first]] if first < len(ids) and ids[first] < self.ends[node] else None
+        return (self.nodes[each] for each in ids[bisect_left(ids, node) : bisect_left(ids, self.ends[node])])
 
     def subtree(self, node: int) -> Iterator[PlanNode]:
         """A node and all below it, in preorder."""

@@ -12,7 +12,7 @@ from planner.hints import refuse_by_cost, settings_for
 from planner.labels import label_key
 from planner.legality import refuse_to_filter
 from planner.lineage import SHUFFLE, Branch, ProbeColumn, trace
-from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, Scan, other_side
+from planner.nodes import BROADCAST, LEFT, RIGHT, Join, Plan, PlanNode, Scan, other_side
 from planner.observed import Traits, refuse_lost
 from planner.reasons import DUPLICATE_KEY, KEY_TYPE, MAY_RAISE, NOT_DETERMINISTIC, NULL_SAFE_PAIR, SOURCE_NOT_EXCHANGED, Refusal
 from planner.settings import PlanSettings
@@ -196,12 +196,18 @@ def _refuse_second_run(plan: Plan, proposal: Proposal) -> Refusal | None:
     return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows to the filter than to the join.")
 
 
+def _only_moves(node: PlanNode) -> bool:
+    """Whether a node can fail only by adding a number to a column past the end of its type, as keys such as k + 1 do."""
+    return not node.may_raise and all(raises_past_its_type_only(expr) for expr in (*node.moved, *node.expressions()))
+
+
 def _refuse_early_error(plan: Plan, proposal: Proposal) -> Refusal | None:
     """A scan that waits makes the build side run first. Where the probe side is empty Spark may never run the build side.
 
     Checked on 4.3: adaptive execution drops an inner join as soon as one side has ended without a row.
     """
-    raising = plan.raising_below(proposal.source) if proposal.gate else None
+    below = plan.raising_below(proposal.source) if proposal.gate else iter(())
+    raising = next((node for node in below if not _only_moves(node)), None)
     if raising is None:
         return None
     what = (

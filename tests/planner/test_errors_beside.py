@@ -54,3 +54,13 @@ def test_nothing_waits_for_a_build_side_that_can_fail(small: Raw, expected: str)
 
 def test_a_broadcast_that_can_fail_runs_first_in_any_case() -> None:
     assert of_dim(join(DIM, broadcast(failing(SMALL, 31)), [attr(22)], [attr(31)])) == "PLANNED"
+
+
+def test_a_key_that_is_moved_by_a_number_is_waited_for() -> None:
+    moved = {"kind": "shift", "sign": 1, "by": -4000, "type": "int", "may_raise": True, "child": attr(31)}
+    assert of_shift(merged(DIM, SMALL, [attr(22)], [moved])) == "PLANNED"
+
+
+def of_shift(root: Raw) -> str:
+    (reason,) = reasons(root).values()
+    return reason

@@ -60,7 +60,14 @@ def test_unsigned_numbers_of_64_bits_are_the_decimals_that_spark_reads() -> None
 
 def test_an_index_of_unsigned_numbers_is_made_without_spark(tmp_path: Path) -> None:
     folder = written(tmp_path / "t", {"u": pa.array([1, 2, 2**64 - 1, 4], pa.uint64())})
-    Index.create(None, str(folder), [Bloom("u"), MinMax("u"), ValueSet("u")], name="u")
+    assert sketches_held(Index.create(None, str(folder), [Bloom("u"), MinMax("u"), ValueSet("u")], name="u")) == 3
+
+
+def sketches_held(index: Index) -> int:
+    """The sketches of an index that is in use, each with something in it."""
+    stats = index.stats()
+    assert stats["state"] == "ACTIVE"
+    return sum(each["bytes"] > 0 for each in stats["sketches"])
 
 
 REFUSED = {
@@ -93,8 +100,11 @@ def test_a_sketch_that_can_hold_nothing_is_refused_with_the_reason(tmp_path: Pat
 def test_what_only_some_files_hold_is_accepted(tmp_path: Path) -> None:
     folder = written(tmp_path / "t", {"k": [1, 2]})
     pq.write_table(pa.table({"k": [1, 2], "K": [3, 4]}), folder / "1.parquet")
-    Index.create(None, str(folder), [Bloom("k")], name="some")
+    made = Index.create(None, str(folder), [Bloom("k")], name="some")
+    assert sketches_held(made) == 1 and made.last_build is not None
+    assert [(each.column, each.files) for each in made.last_build.not_held] == [("k", 1)]
 
 
 def test_a_column_of_nulls_is_held(tmp_path: Path) -> None:
-    Index.create(None, str(written(tmp_path / "t", {"n": pa.array([None, None], pa.int64())})), [Bloom("n")], name="nulls")
+    folder = written(tmp_path / "t", {"n": pa.array([None, None], pa.int64())})
+    assert sketches_held(Index.create(None, str(folder), [Bloom("n")], name="nulls")) == 1

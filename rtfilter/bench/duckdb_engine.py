@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rtfilter.bench.deadline import deadline
 from rtfilter.bench.duckgen import quoted
-from rtfilter.bench.run import Execution, query_error, unreadable_table
+from rtfilter.bench.run import Execution, query_error, require_in_time, unreadable_table
 from rtfilter.bench.suite import Query
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class DuckDbEngine:
             except Exception as error:  # duckdb.Error, without importing the module for its name
                 raise query_error(query, "duckdb", error, self._timeout_s if limit.passed else None) from error
             ms = (time.perf_counter() - begin) * 1000
+        require_in_time(query, "duckdb", ms, self._timeout_s)
         return Execution(ms=ms, rows=rows, columns=[column[0] for column in self._con.description or ()])
 
 

@@ -31,8 +31,22 @@ class QueryTimeoutError(QueryFailedError):
 def query_error(query: Query, mode: str, error: Exception, timeout_s: float | None) -> QueryFailedError:
     """What an engine raises for an error of its own: the first line of it, or the limit when that ran out."""
     if timeout_s is not None:
-        return QueryTimeoutError(f"query {query.id!r} took longer than {timeout_s:g} s in mode {mode!r}")
+        return _timeout(query, mode, timeout_s)
     return QueryFailedError(f"query {query.id!r} failed in mode {mode!r}: {first_line(error)}")
+
+
+def require_in_time(query: Query, mode: str, ms: float, timeout_s: float | None) -> None:
+    """Fails a run that ended by itself after its limit, as one does that has nothing to interrupt when the limit passes.
+
+    Raises:
+        QueryTimeoutError: it took longer.
+    """
+    if timeout_s is not None and ms > timeout_s * 1000:
+        raise _timeout(query, mode, timeout_s)
+
+
+def _timeout(query: Query, mode: str, timeout_s: float) -> QueryTimeoutError:
+    return QueryTimeoutError(f"query {query.id!r} took longer than {timeout_s:g} s in mode {mode!r}")
 
 
 def unreadable_table(name: str, path: Path, error: Exception) -> BenchError:

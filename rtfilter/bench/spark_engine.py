@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rtfilter.bench.deadline import deadline
 from rtfilter.bench.modes import LAYER_MODES, MODE_KEYS, SPARK_CONF_BY_MODE
-from rtfilter.bench.run import Execution, query_error, unreadable_table
+from rtfilter.bench.run import Execution, query_error, require_in_time, unreadable_table
 from rtfilter.bench.suite import Query
 from rtfilter.errors import BenchError, first_line
 
@@ -93,6 +93,7 @@ class SparkEngine:
                 raise query_error(query, self._mode, error, self._timeout_s if limit.passed else None) from error
             finally:
                 context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
+        require_in_time(query, self._mode, ms, self._timeout_s)
         try:
             return self._counted(ms, rows, frame, job_group if count_bytes else None, before)
         except Exception as error:  # a listener that is late, say

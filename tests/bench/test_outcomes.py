@@ -6,6 +6,8 @@ import json
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -84,6 +86,24 @@ def test_a_query_past_its_limit_is_interrupted_and_the_engine_still_works() -> N
         engine.run(endless)
     assert time.monotonic() - begin < 60
     assert engine.run(Query("short", "", "SELECT 3", ())).rows == [(3,)]
+
+
+def test_a_query_that_ends_by_itself_after_its_limit_is_past_it_too() -> None:
+    class Deaf:
+        description = (("n",),)
+
+        def execute(self, sql: str) -> Any:
+            if sql == "slow":
+                time.sleep(0.1)
+            return SimpleNamespace(fetchall=lambda: [(3,)])
+
+        def interrupt(self) -> None:
+            pass
+
+    engine = DuckDbEngine(cast(Any, Deaf()), {}, threads=1, timeout_s=0.05)
+    with pytest.raises(QueryTimeoutError, match=r"took longer than 0\.05 s in mode 'duckdb'"):
+        engine.run(Query("long", "", "slow", ()))
+    assert engine.run(Query("short", "", "", ())).rows == [(3,)]
 
 
 def test_an_interrupt_that_finds_nothing_is_repeated() -> None:

@@ -12,6 +12,7 @@ import org.apache.hadoop.util.Progressable
 object Faults {
   @volatile var delayMs: Long = 0L
   @volatile private var forbidden: Option[String] = None
+  @volatile private var held: Option[String] = None
   private val countdowns = new ConcurrentHashMap[String, AtomicInteger]
   private val counts = new ConcurrentHashMap[String, AtomicInteger]
 
@@ -20,7 +21,10 @@ object Faults {
   def delay(ms: Long): Unit = delayMs = ms
   /** Whatever has this in its path can't be opened, listed or looked at. */
   def forbid(part: String): Unit = forbidden = Some(part)
-  def clear(): Unit = { delayMs = 0L; forbidden = None; countdowns.clear(); counts.clear() }
+  /** Whoever opens, lists or looks at a path with this in it waits for `release`. */
+  def hold(part: String): Unit = held = Some(part)
+  def release(): Unit = synchronized { held = None; notifyAll() }
+  def clear(): Unit = { delayMs = 0L; forbidden = None; release(); countdowns.clear(); counts.clear() }
   def count(step: String): Int = Option(counts.get(step)).map(_.get).getOrElse(0)
 
   def met(step: String): Boolean = {
@@ -30,6 +34,7 @@ object Faults {
   }
   def meet(step: String): Unit = if (met(step)) throw new IOException(s"$step failed on purpose")
   def meet(step: String, path: Path): Unit = {
+    synchronized { while (held.exists(path.toString.contains(_))) wait() }
     if (forbidden.exists(path.toString.contains(_))) throw new IOException(s"$step of $path forbidden on purpose")
     meet(step)
   }

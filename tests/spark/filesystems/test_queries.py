@@ -239,9 +239,9 @@ def test_an_index_out_of_reach_is_told_with_joins_and_conditions_until_it_is_wit
     reread(spark, spread)
     faults.forbid("_rtfilter")
     # So that the query is planned before somebody has looked there.
-    faults.delay(50)
+    faults.hold("_rtfilter")
     assert told(spark, CONDITION) == {("INDEX_COMING",)}
-    faults.delay(0)
+    faults.release()
     for sql in (CONDITION, SPREAD):
         assert told_in_the_end(spark, sql, "INDEX_UNREACHABLE")
         for key in rtfilter.why_not(spark.sql(sql)).keys:

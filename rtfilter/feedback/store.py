@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -17,8 +18,11 @@ from filelock import FileLock
 
 from planner.observed import Observation, Recall, Traits
 from rtfilter.feedback.lessons import Lesson
+from rtfilter.own_files import check_own, open_own
 
 VERSION = 4
+# Of a file of ours, of any version.
+BEGINS = b'{"version":'
 MOST_ENTRIES = 2_000
 # Of one filter under changing literals the latest so many: a year's months, and what is asked in between.
 MOST_LITERALS = 16
@@ -135,7 +139,8 @@ class FeedbackStore:
         entries: Entries = {}
         try:
             if found.st_size <= MOST_BYTES:
-                entries = parse_entries(json.loads(self.path.read_bytes()))
+                with open(open_own(self.path, BEGINS), "rb") as file:
+                    entries = parse_entries(json.loads(file.read()))
         except Exception as error:  # whatever is in it: Infinity for a count, lists a thousand deep; it only begins anew
             _log.warning("what filters did can't be read from %s, it begins anew: %s", self.path, error)
         self._entries, self._seen = with_lessons(entries, self._unwritten, self._clock()), seen
@@ -146,6 +151,8 @@ class FeedbackStore:
         self._timer, self._written_s = None, self._clock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            # A lock is empty; the library would empty another file of that name.
+            check_own(self.path.with_suffix(".lock"), b"")
             with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_WAIT_S):
                 self._read()
                 self._replace_file()
@@ -159,9 +166,11 @@ class FeedbackStore:
         while len(content) > MOST_BYTES:
             self._entries = dict(list(self._entries.items())[(len(self._entries) + 1) // 2 :])
             content = content_of(self._entries)
-        scratch = self.path.with_suffix(f".{os.getpid()}")
+        check_own(self.path, BEGINS)
+        scratch = self.path.with_suffix(f".{os.getpid()}-{uuid.uuid4().hex}")
         try:
-            scratch.write_bytes(content)
+            with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
             os.replace(scratch, self.path)
         except OSError:
             scratch.unlink(missing_ok=True)

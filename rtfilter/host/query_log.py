@@ -12,8 +12,11 @@ from typing import Any
 from filelock import FileLock
 
 from rtfilter.errors import QueryLogError
+from rtfilter.own_files import check_own, open_own
 from rtfilter.report import report_from_record
 
+# Of every line, and so of every log of ours.
+BEGINS = b'{"time":"'
 ROTATED_SUFFIX = ".1"
 LOCK_SUFFIX = ".lock"
 LOCK_WAIT_S = 2.0
@@ -31,15 +34,16 @@ def append_line(path: str, line: bytes, max_bytes: int) -> None:
     """Appends a line with one write, so that lines of several processes never mix; starts a new file when this one is full.
 
     Raises:
-        QueryLogError: the file can't be written.
+        QueryLogError: the file can't be written, or it is no query log.
     """
     try:
+        check_own(path, BEGINS)
         if _is_full(path, len(line), max_bytes):
             _rotate(path, len(line), max_bytes)
             _torn.discard(path)
         if path in _torn:
             line = b"\n" + line
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        descriptor = open_own(path, BEGINS, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             written = os.write(descriptor, line)
         finally:
@@ -66,6 +70,9 @@ def _is_full(path: str, more_bytes: int, max_bytes: int) -> bool:
 
 def _rotate(path: str, more_bytes: int, max_bytes: int) -> None:
     """Under a lock, and only if no other process was faster: else its nearly empty file would replace the full one."""
+    check_own(path + ROTATED_SUFFIX, BEGINS)
+    # A lock is empty; the library would empty another file of that name.
+    check_own(path + LOCK_SUFFIX, b"")
     with FileLock(Path(path + LOCK_SUFFIX), timeout=LOCK_WAIT_S):
         if _is_full(path, more_bytes, max_bytes):
             os.replace(path, path + ROTATED_SUFFIX)

@@ -1,0 +1,41 @@
+"""Files that this package keeps where an option says: ordinary ones only, and none that somebody else has written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+def open_own(path: str | Path, begins: bytes, flags: int = os.O_RDONLY) -> int:
+    """A descriptor of a file that is empty or ours: what we write into it begins with `begins`. A new one is for its owner alone.
+
+    `flags` as of os.open, with reading among them. Neither follows a link nor waits for the other end of a pipe.
+
+    Raises:
+        OSError: it can't be opened, is a link, a pipe, a device or a folder, or begins with something else.
+    """
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a link", str(path)) from None
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        if not begins.startswith(os.pread(descriptor, len(begins), 0)):
+            raise OSError(errno.EEXIST, "it is there already, with something else in it", str(path))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def check_own(path: str | Path, begins: bytes) -> None:
+    """As `open_own`, for a file that will be replaced; one that is not there may be made. Raises OSError."""
+    try:
+        os.close(open_own(path, begins))
+    except FileNotFoundError:
+        return

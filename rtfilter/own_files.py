@@ -9,7 +9,8 @@ from pathlib import Path
 
 
 def open_own(path: str | Path, begins: bytes, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of a file that is empty or ours: what we write into it begins with `begins`. A new one is for its owner alone.
+    """A descriptor of a file that is empty or ours: what we write into it begins with `begins`, and nothing is in it when that is
+    empty. A new one is for its owner alone.
 
     `flags` as of os.open, with reading among them. Neither follows a link nor waits for the other end of a pipe.
 
@@ -25,7 +26,7 @@ def open_own(path: str | Path, begins: bytes, flags: int = os.O_RDONLY) -> int:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
-        if not begins.startswith(os.pread(descriptor, len(begins), 0)):
+        if not begins.startswith(os.pread(descriptor, max(len(begins), 1), 0)):
             raise OSError(errno.EEXIST, "it is there already, with something else in it", str(path))
     except OSError:
         os.close(descriptor)

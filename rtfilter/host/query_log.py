@@ -51,6 +51,8 @@ def append_line(path: str, line: bytes, max_bytes: int) -> None:
     # A lock that can't be had is an OSError too.
     except OSError as error:
         reason = error.strerror or str(error)
+        if error.filename not in (None, path):
+            reason = f"{error.filename}: {reason}"
         raise QueryLogError(
             f"the query log {path} can't be written: {reason}. Set rtfilter.log.path to a file of this machine."
         ) from error

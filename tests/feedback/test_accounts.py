@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from planner.observed import Observation, Traits
 from rtfilter.errors import QueryLogError
+from rtfilter.feedback import store
 from rtfilter.feedback.lessons import Lesson
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.folders import CACHE_VARIABLE
-from rtfilter.host import accounts
-from rtfilter.host.accounts import Accounts
+from rtfilter.host import accounts, query_log
+from rtfilter.host.accounts import MOST_STORES, Accounts
 from rtfilter.host.frames import PROTOCOL, Frame
+from rtfilter.host.lanes import MOST_LANES, MOST_WAITING
 from rtfilter.host.requests import FEEDBACK_FILE, Requests
 from rtfilter.options import Options
+from rtfilter.own_files import open_own
 from tests.feedback.test_lessons import executed
 from tests.report.records import outcome
 
@@ -75,7 +79,7 @@ def test_what_is_learned_goes_into_the_file_that_the_options_name_and_is_known_a
     first.close()
     second = Accounts(feedback, wait_s=30)
     again = second.feedback_of(own)
-    second.add({}, options(feedback_enabled="false"))  # what was begun before has ended by then
+    second.close()  # what was begun before has ended by then
     assert known(again) == Observation(0, SHARE, SHARE, build_rows=210)
 
 
@@ -85,14 +89,35 @@ def test_a_log_that_cannot_be_written_is_an_error_and_the_record_is_learned_from
     assert known(feedback) == Observation(0, SHARE, SHARE, build_rows=210)
 
 
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
+    held = Hanging()
+    for module in (query_log, store):
+        monkeypatch.setattr(module, "open_own", held)
+    yield held
+    held.goes_on.set()
+
+
+class Hanging:
+    """Opens files that wait on the disk, those with "hangs" in their path, until it goes on."""
+
+    def __init__(self) -> None:
+        self.goes_on = threading.Event()
+
+    def __call__(self, path: str | Path, *arguments: Any) -> int:
+        if "hangs" in str(path):
+            assert self.goes_on.wait(60)
+        return open_own(path, *arguments)
+
+
 def test_a_cache_directory_that_hangs_does_not_hold_up_hello_and_what_is_in_it_is_read_when_it_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hanging: Hanging
 ) -> None:
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    learned = FeedbackStore(tmp_path / "elsewhere.json")
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "hangs"))
+    learned = FeedbackStore(tmp_path / "hangs" / FEEDBACK_FILE)
+    hanging.goes_on.set()
     learned.learn([Lesson("k1", "l1", "i1", "file:/t", "", "", True, 1.0)])
-    pipe = tmp_path / FEEDBACK_FILE
-    os.mkfifo(pipe)
+    hanging.goes_on.clear()
     requests, answers = Requests(), []
     asked = threading.Thread(
         target=lambda: answers.append(requests.answer(Frame({"op": "hello", "protocol": PROTOCOL}))), daemon=True
@@ -100,8 +125,7 @@ def test_a_cache_directory_that_hangs_does_not_hold_up_hello_and_what_is_in_it_i
     asked.start()
     asked.join(60)
     hung = not answers
-    # The reader waits for its writer.
-    threading.Thread(target=pipe.write_bytes, args=(learned.path.read_bytes(),), daemon=True).start()
+    hanging.goes_on.set()
     assert not hung and answers[0][0]["protocol"] == PROTOCOL
     patience_s = time.monotonic() + 30
     while known(requests.feedback) is None and time.monotonic() < patience_s:
@@ -111,26 +135,46 @@ def test_a_cache_directory_that_hangs_does_not_hold_up_hello_and_what_is_in_it_i
 
 
 def test_a_log_that_hangs_is_not_waited_for_and_what_piles_up_is_bounded(
-    feedback: FeedbackStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    feedback: FeedbackStore, tmp_path: Path, hanging: Hanging
 ) -> None:
-    monkeypatch.setattr(accounts, "MOST_WAITING", 2)
-    # A pipe that nobody reads hangs when it is opened.
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    slow = Accounts(feedback, wait_s=0.05)
-    for _ in range(2):
-        slow.add(executed(outcome("d1.0")), options(log_path=pipe))
+    path = tmp_path / "hangs.jsonl"
+    slow = Accounts(feedback, wait_s=0.01)
+    for _ in range(MOST_WAITING):
+        slow.add(executed(outcome("d1.0")), options(log_path=path))
     with pytest.raises(QueryLogError, match="left out"):
-        slow.add(executed(outcome("d1.0")), options(log_path=pipe))
-    lines: list[str] = []
+        slow.add(executed(outcome("d1.0")), options(log_path=path))
+    assert not path.exists()
+    hanging.goes_on.set()
+    patience_s = time.monotonic() + 30
+    while (not path.exists() or path.read_text().count("\n") < MOST_WAITING) and time.monotonic() < patience_s:
+        time.sleep(0.01)
+    assert path.read_text().count("\n") == MOST_WAITING
 
-    def read() -> None:
-        # Open for writing too: it does not end, and lose what the next one writes, when the one before has closed it.
-        with open(os.open(pipe, os.O_RDWR), encoding="utf-8") as ends_never:
-            while len(lines) < 2:
-                lines.append(ends_never.readline())
 
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    reader.join(30)
-    assert len(lines) == 2
+def test_files_that_hang_hold_up_no_other_log_and_no_learning(feedback: FeedbackStore, tmp_path: Path, hanging: Hanging) -> None:
+    accounts_ = Accounts(feedback, wait_s=0.01)
+    # As many as there may be of each sort, without one.
+    for number in range(MOST_LANES - 1):
+        places = options(log_path=tmp_path / f"hangs{number}.jsonl", feedback_path=tmp_path / f"hangs{number}.json")
+        accounts_.add(executed(outcome("d1.0")), places)
+    for log in ("a.jsonl", "b.jsonl"):
+        patience_s = time.monotonic() + 30
+        accounts_.add(executed(outcome("d1.0")), options(log_path=tmp_path / log))
+        while not (tmp_path / log).exists() and time.monotonic() < patience_s:
+            time.sleep(0.01)
+        assert (tmp_path / log).read_text().count("\n") == 1
+    assert known(feedback) is not None
+
+
+def test_feedback_files_that_sessions_name_are_bounded_and_nothing_is_lost(feedback: FeedbackStore, tmp_path: Path) -> None:
+    many = Accounts(feedback, wait_s=30)
+    named = [options(feedback_path=tmp_path / f"{number}.json") for number in range(MOST_STORES + 3)]
+    for each in named:
+        many.add(executed(outcome("d1.0")), each)
+        many.add(executed(outcome("d1.0")), each)
+    assert len(many._feedback) == MOST_STORES + 1
+    many.close()
+    for each in named:
+        again = FeedbackStore(Path(each.feedback_path))
+        again.refresh()
+        assert known(again) is not None

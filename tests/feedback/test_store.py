@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from dataclasses import replace
 from multiprocessing import get_context
@@ -20,6 +21,7 @@ from rtfilter.feedback import store as module
 from rtfilter.feedback.index_state import index_state
 from rtfilter.feedback.lessons import Lesson
 from rtfilter.feedback.store import MOST_AGE_S, MOST_ENTRIES, MOST_LITERALS, VERSION, Entries, Entry, FeedbackStore, bounded
+from tests.feedback.strange_files import STRANGE, make_strange, state_of
 
 LOSS = Lesson("k", "l", "i", "file:/t", "", "dim.id -> fact.k", True, 1.0)
 WIN = replace(LOSS, lost=False, kept=0.1, packs=0.4)
@@ -262,8 +264,7 @@ def test_bounds_keep_the_latest_of_each_filter_in_their_order(learned: list[tupl
     [
         b"",
         b"{",
-        b"[]",
-        b"null",
+        b'{"version":',
         b'{"version":99,"entries":{"k":1}}',
         *(
             f'{{"version":{VERSION},"entries":[{entry}]}}'.encode()
@@ -276,8 +277,8 @@ def test_bounds_keep_the_latest_of_each_filter_in_their_order(learned: list[tupl
                 *(WHOLE.replace("0.125", value) for value in ("[]", "1.01", "-0.5", "NaN")),
             )
         ),
-        pytest.param(b"[" * 500_000, id="half a million lists in each other"),
-        b"\xff",
+        pytest.param(b'{"version":' + b"[" * 500_000, id="half a million lists in each other"),
+        b'{"version":\xff',
     ],
 )
 def test_a_file_that_cannot_be_read_is_no_error_and_is_replaced(path: Path, content: bytes) -> None:
@@ -287,6 +288,34 @@ def test_a_file_that_cannot_be_read_is_no_error_and_is_replaced(path: Path, cont
     assert past(store) is None
     store.learn([LOSS])
     assert losses(FeedbackStore(path)) == 1
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_what_is_no_file_of_ours_is_left_as_it_is_and_lessons_stay_in_memory(path: Path, strange: str, caplog: Any) -> None:
+    path.parent.mkdir()
+    make_strange(path, strange)
+    before = state_of(path.parent)
+    store = FeedbackStore(path)
+    store.learn([LOSS])
+    store.flush()
+    assert losses(store) == 1 and str(path) in caplog.text
+    assert {name: state for name, state in state_of(path.parent).items() if name != "feedback.lock"} == before
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_a_lock_file_that_is_not_ours_is_left_as_it_is(path: Path, strange: str) -> None:
+    path.parent.mkdir()
+    make_strange(path.with_suffix(".lock"), strange)
+    before = state_of(path.parent)
+    store = FeedbackStore(path)
+    store.learn([LOSS])
+    store.flush()
+    assert losses(store) == 1 and state_of(path.parent) == before
+
+
+def test_the_file_is_for_its_owner_alone(path: Path) -> None:
+    FeedbackStore(path).learn([LOSS])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_an_entry_with_all_its_parts_is_believed(path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import stat
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
@@ -11,11 +13,20 @@ from pathlib import Path
 import pytest
 
 from rtfilter.errors import QueryLogError
-from rtfilter.host.query_log import append_line, log_line
+from rtfilter.host.query_log import LOCK_SUFFIX, ROTATED_SUFFIX, append_line, log_line
+from tests.feedback.strange_files import STRANGE, make_strange, state_of
 from tests.report.records import candidate, decision, fill, outcome, record
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 WIDE = 1 << 30
+
+
+def line_of(**entries: object) -> bytes:
+    return json.dumps({"time": "t", **entries}, separators=(",", ":")).encode() + b"\n"
+
+
+def numbers(path: Path) -> list[int]:
+    return [json.loads(line)["n"] for line in path.read_text().splitlines()]
 
 
 def test_a_line_has_the_time_and_predicted_and_actual_figures_of_each_filter() -> None:
@@ -33,7 +44,7 @@ def test_a_line_has_the_time_and_predicted_and_actual_figures_of_each_filter() -
 
 def _write(path: str, name: str) -> None:
     for number in range(50):
-        append_line(path, json.dumps({"name": name, "number": number, "padding": name * 20_000}).encode() + b"\n", WIDE)
+        append_line(path, line_of(name=name, number=number, padding=name * 20_000), WIDE)
 
 
 def test_lines_of_several_processes_never_mix(tmp_path: Path) -> None:
@@ -53,16 +64,45 @@ def test_lines_of_several_processes_never_mix(tmp_path: Path) -> None:
 def test_a_full_file_is_kept_once_and_no_line_is_split(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     for number in range(25):
-        append_line(str(path), f"{number:09}\n".encode(), 100)
-    assert path.read_text().split() == [f"{number:09}" for number in range(20, 25)]
-    assert (tmp_path / "log.jsonl.1").read_text().split() == [f"{number:09}" for number in range(10, 20)]
+        append_line(str(path), line_of(n=number + 100), 10 * len(line_of(n=100)))
+    assert numbers(path) == [number + 100 for number in range(20, 25)]
+    assert numbers(tmp_path / "log.jsonl.1") == [number + 100 for number in range(10, 20)]
     assert {each.name for each in tmp_path.iterdir()} <= {"log.jsonl", "log.jsonl.1", "log.jsonl.lock"}
 
 
 def test_a_line_longer_than_a_file_gets_one_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    append_line(str(path), b"x" * 50 + b"\n", 10)
-    assert path.stat().st_size == 51
+    append_line(str(path), line_of(n=1), 10)
+    assert numbers(path) == [1]
+
+
+def test_a_log_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    append_line(str(path), line_of(n=1), WIDE)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("most_bytes", [WIDE, 10])
+@pytest.mark.parametrize("strange", STRANGE)
+def test_what_is_no_log_of_ours_is_left_as_it_is(tmp_path: Path, strange: str, most_bytes: int) -> None:
+    path = tmp_path / "log.jsonl"
+    make_strange(path, strange)
+    before = state_of(tmp_path)
+    with pytest.raises(QueryLogError, match=r"log\.jsonl can't be written: .*rtfilter\.log\.path"):
+        append_line(str(path), line_of(n=1), most_bytes)
+    assert state_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("suffix", [ROTATED_SUFFIX, LOCK_SUFFIX])
+@pytest.mark.parametrize("strange", STRANGE)
+def test_no_full_log_takes_the_place_of_what_is_not_ours(tmp_path: Path, strange: str, suffix: str) -> None:
+    path = tmp_path / "log.jsonl"
+    append_line(str(path), line_of(n=1), WIDE)
+    make_strange(tmp_path / f"log.jsonl{suffix}", strange)
+    before = state_of(tmp_path)
+    with pytest.raises(QueryLogError, match=re.escape(suffix)):
+        append_line(str(path), line_of(n=2), 10)
+    assert state_of(tmp_path) == before
 
 
 def test_a_path_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -74,11 +114,11 @@ def test_a_line_after_half_a_one_is_whole(tmp_path: Path, monkeypatch: pytest.Mo
     """What a full disk cuts off is lost; what comes once there is room is not."""
     log = tmp_path / "log.jsonl"
     whole = os.write
-    append_line(str(log), b'{"a":1}\n', WIDE)
+    append_line(str(log), line_of(n=1), WIDE)
     with monkeypatch.context() as full:
         full.setattr(os, "write", lambda descriptor, line: whole(descriptor, line[:5]))
-        with pytest.raises(QueryLogError, match="took 5 of 8 bytes"):
-            append_line(str(log), b'{"b":2}\n', WIDE)
+        with pytest.raises(QueryLogError, match=r"took 5 of \d+ bytes"):
+            append_line(str(log), line_of(n=2), WIDE)
     for number in range(2):
-        append_line(str(log), b'{"c":%d}\n' % number, WIDE)
-    assert log.read_bytes().splitlines() == [b'{"a":1}', b'{"b":', b'{"c":0}', b'{"c":1}']
+        append_line(str(log), line_of(n=number + 3), WIDE)
+    assert log.read_bytes().splitlines() == [line_of(n=1)[:-1], line_of(n=2)[:5], line_of(n=3)[:-1], line_of(n=4)[:-1]]

@@ -5,9 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from rtfilter.masking import without_secrets
+
 
 class RtFilterError(Exception):
-    """The root of all errors of this package. The text says what was wrong, with which value, and what to do."""
+    """The root of all errors of this package. The text says what was wrong, with which value, and what to do; secrets in URIs are
+    masked."""
+
+    def __str__(self) -> str:
+        return without_secrets(super().__str__())
 
 
 class OptionError(RtFilterError):

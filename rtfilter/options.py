@@ -255,6 +255,15 @@ OPTIONS: tuple[Option, ...] = (
         PLACE,
     ),
     Option(
+        "rtfilter.log.literals",
+        "boolean",
+        False,
+        "",
+        "Writes literals and query texts into the log as they are; without it digests stand in their place.",
+        _boolean,
+        PLACE,
+    ),
+    Option(
         "rtfilter.feedback.enabled",
         "boolean",
         True,
@@ -343,6 +352,7 @@ class Options:
     verify: bool
     log_path: str
     log_max_bytes: int
+    log_literals: bool
     feedback_enabled: bool
     feedback_path: str
 

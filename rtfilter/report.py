@@ -24,7 +24,20 @@ from rtfilter.report_plan import (
 )
 from rtfilter.report_table import Column, ShownAsTable, Table, number_text, share_text
 
-__all__ = ["Explanation", "FilterReport", "JoinKeyReason", "PlannedFilter", "Report", "ScanReport", "WhyNot", "report_from_record"]
+__all__ = [
+    "FAILED",
+    "PLANNER_FAILED",
+    "STATIC",
+    "Explanation",
+    "FilterReport",
+    "JoinKeyReason",
+    "PlannedFilter",
+    "Report",
+    "ScanReport",
+    "WhyNot",
+    "report_from_record",
+    "with_names",
+]
 
 Json = Mapping[str, Any]
 
@@ -200,7 +213,7 @@ def report_from_record(record: Json) -> Report:
     row_filters = record.get("row_filters") or ()
     outcomes = _fill_outcomes(fills, _row_counts(row_filters), _ran(record.get("scans") or (), row_filters))
     merged = list(_merged(decisions, outcomes, _unassigned_error(decisions, fills)))
-    filters = _named(_without_earlier_forms([entry for entry, is_minor in merged if not is_minor]))
+    filters = with_names(_without_earlier_forms([entry for entry, is_minor in merged if not is_minor]))
     minor = next((asdict(entry) for entry, is_minor in merged if is_minor), None)
     idle = PLANNER_FAILED if _errors(decisions) else str(record.get("idle") or "")
     reason, detail = ("", "") if filters else why_empty(minor, idle)
@@ -219,7 +232,9 @@ def report_from_record(record: Json) -> Report:
     )
 
 
-def _named(entries: list[FilterReport]) -> tuple[FilterReport, ...]:
+def with_names(entries: Iterable[FilterReport]) -> tuple[FilterReport, ...]:
+    """The same with the names that go by their sides; one without sides keeps its placeholder's number."""
+    entries = list(entries)
     names = numbered(filter_name(entry.probe, entry.build) or entry.placeholder for entry in entries)
     return tuple(replace(entry, id=name) for entry, name in zip(entries, names, strict=True))
 

@@ -9,6 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from rtfilter.errors import NotConfiguredError
+from rtfilter.masking import without_secrets
 
 EXTENSION = "org.apache.spark.sql.execution.rtfilter.RtFilterExtension"
 LISTENER_WAIT_MS = 10_000
@@ -18,6 +19,11 @@ NOT_CLASSIC = (
     "rtfilter needs a classic SparkSession: this one is a Spark Connect client. Configure the server with "
     "rtfilter.spark_conf() and set rtfilter.enabled in the client's session."
 )
+
+
+def _parsed(text: str) -> Any:
+    """What the bridge tells, as it may be shown."""
+    return json.loads(without_secrets(text))
 
 
 def is_gone(spark: SparkSession) -> bool:
@@ -76,19 +82,19 @@ def session_id(spark: SparkSession) -> str:
 def last_record(spark: SparkSession) -> dict[str, Any] | None:
     """What the bridge kept of the latest execution in the session or in one that was cloned from it."""
     text = inspector(spark).lastRecord(spark._jsparkSession)
-    return None if text is None else dict(json.loads(text))
+    return None if text is None else dict(_parsed(text))
 
 
 def scan_metrics(df: DataFrame) -> list[dict[str, Any]]:
     """Spark's own metrics of every file scan of a frame that has run: table, numOutputRows, packs_read and others."""
     plan = df._jdf.queryExecution().executedPlan()
-    return list(json.loads(inspector(df.sparkSession).scanMetrics(plan)))
+    return list(_parsed(inspector(df.sparkSession).scanMetrics(plan)))
 
 
 def row_metrics(df: DataFrame) -> list[dict[str, Any]]:
     """The counts of every row filter of a frame that has run: filter, rows_tested, rows_dropped, rows_passed."""
     plan = df._jdf.queryExecution().executedPlan()
-    return list(json.loads(inspector(df.sparkSession).rowMetrics(plan)))
+    return list(_parsed(inspector(df.sparkSession).rowMetrics(plan)))
 
 
 def planned_decisions(df: DataFrame) -> tuple[list[dict[str, Any]], str]:
@@ -101,11 +107,11 @@ def planned_decisions(df: DataFrame) -> tuple[list[dict[str, Any]], str]:
     spark = own.sparkSession
     plan = own._jdf.queryExecution().executedPlan()
     inspect = inspector(spark)
-    placed = list(json.loads(inspect.decisions(plan)))
+    placed = list(_parsed(inspect.decisions(plan)))
     idle = str(inspect.idle(spark._jsparkSession, plan))
     if placed or spark.conf.get("spark.sql.adaptive.enabled") == "true":
         return placed, idle
-    return list(json.loads(inspect.judge(spark._jsparkSession, plan))), idle
+    return list(_parsed(inspect.judge(spark._jsparkSession, plan))), idle
 
 
 def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:

@@ -81,7 +81,9 @@ class Accounts:
             if options.log_path:
                 begun.append(self._logging.submit(options.log_path, lambda: _log(record, options)))
         except LaneFullError as error:
-            raise QueryLogError(f"A line of the query log is missing: {error} Set rtfilter.log.path to a file of this machine.") from None
+            raise QueryLogError(
+                f"A line of the query log is missing: {error} Set rtfilter.log.path to a file of this machine."
+            ) from None
         finally:
             wait(begun, timeout=self._wait_s)
         for work in begun:
@@ -93,4 +95,6 @@ class Accounts:
 
 
 def _log(record: dict[str, Any], options: Options) -> None:
-    append_line(os.path.expanduser(options.log_path), log_line(record, datetime.now(UTC)), options.log_max_bytes)
+    append_line(
+        os.path.expanduser(options.log_path), log_line(record, datetime.now(UTC), options.log_literals), options.log_max_bytes
+    )

@@ -12,8 +12,10 @@ from typing import Any
 from filelock import FileLock
 
 from rtfilter.errors import QueryLogError
+from rtfilter.masking import without_secrets
 from rtfilter.own_files import check_own, open_own
 from rtfilter.report import report_from_record
+from rtfilter.report_digest import without_literals
 
 # Of every line, and so of every log of ours.
 BEGINS = b'{"time":"'
@@ -24,10 +26,12 @@ LOCK_WAIT_S = 2.0
 _torn: set[str] = set()
 
 
-def log_line(record: Mapping[str, Any], now: datetime) -> bytes:
-    """The line of one execution: the time at which it ended, and its report."""
-    entry = {"time": now.astimezone(UTC).isoformat(timespec="milliseconds"), **report_from_record(record).to_dict()}
-    return json.dumps(entry, separators=(",", ":"), default=str).encode() + b"\n"
+def log_line(record: Mapping[str, Any], now: datetime, literals: bool = False) -> bytes:
+    """The line of one execution: the time at which it ended, and its report; without `literals` digests stand in their place."""
+    report = report_from_record(record)
+    told = (report if literals else without_literals(report)).to_dict()
+    entry = {"time": now.astimezone(UTC).isoformat(timespec="milliseconds"), **told}
+    return without_secrets(json.dumps(entry, separators=(",", ":"), default=str)).encode() + b"\n"
 
 
 def append_line(path: str, line: bytes, max_bytes: int) -> None:

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from rtfilter.errors import OptionError, QueryLogError
 from rtfilter.host.frames import Frame, frame_bytes, read_frame, write_parts
 from rtfilter.host.requests import Requests
+from rtfilter.masking import without_secrets
 
 ANSWERING_THREADS = 8
 
@@ -74,5 +75,5 @@ def _answer(handlers: Requests, frame: Frame) -> list[bytes]:
         kind, error = "log", str(e)
     except Exception as e:
         traceback.print_exc(file=sys.stderr)
-        kind, error = "internal", f"The planner failed: {type(e).__name__}: {e}."
+        kind, error = "internal", without_secrets(f"The planner failed: {type(e).__name__}: {e}.")
     return frame_bytes({"id": number, "ok": False, "kind": kind, "error": error})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rtfilter.errors import IndexStorageError
+from rtfilter.masking import without_secrets
 from rtfilter.report_table import Column, Table
 from rtfilter.store.packindex import actions, log
 from rtfilter.store.packindex.catalog import load_catalog
@@ -39,8 +40,8 @@ def stats_of(storage: IndexStorage, name: str, table_name: str, table: ListedTab
     view = log.read_log(storage)
     said: dict[str, Any] = {
         "name": name,
-        "table": table_name,
-        "place": storage.place,
+        "table": without_secrets(table_name),
+        "place": without_secrets(storage.place),
         "state": view.state,
         "under_way": None if view.under_way is None else view.under_way.state,
     }

@@ -44,11 +44,12 @@ class Layer:
 
 LAYERS = (
     Layer("planner", only=("planner", "numpy")),
-    Layer("rtfilter/errors", only=("rtfilter.errors",)),
+    Layer("rtfilter/masking", only=()),
+    Layer("rtfilter/errors", only=("rtfilter.errors", "rtfilter.masking")),
     Layer("rtfilter/options", only=("rtfilter.errors", "rtfilter.options")),
     *(
         Layer(f"rtfilter/{report}", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner"))
-        for report in ("report", "report_plan", "report_table")
+        for report in ("report", "report_digest", "report_plan", "report_table")
     ),
     Layer("rtfilter/store", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
     Layer("rtfilter/feedback", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),

@@ -159,7 +159,7 @@ final class HostProcess(python: String) extends Logging {
     val lines = new BufferedReader(new InputStreamReader(process.getErrorStream, UTF_8))
     Iterator.continually(lines.readLine()).takeWhile(_ != null).foreach { line =>
       lastWords.synchronized { lastWords.enqueue(line.take(300)); if (lastWords.size > 5) lastWords.dequeue() }
-      logWarning(s"planner host: $line")
+      logWarning(Masking(s"planner host: $line"))
     }
   }
 

@@ -48,7 +48,7 @@ object LayerOptions {
   private val Spark = "spark."
   val Python = "rtfilter.python"
   /** As the column "set by" of rtfilter/options.py has it. */
-  val Places: Set[String] = Set("rtfilter.store.location", "rtfilter.store.cacheDirectory", "rtfilter.store.cacheBytes", "rtfilter.log.path", "rtfilter.log.maxBytes",
+  val Places: Set[String] = Set("rtfilter.store.location", "rtfilter.store.cacheDirectory", "rtfilter.store.cacheBytes", "rtfilter.log.path", "rtfilter.log.maxBytes", "rtfilter.log.literals",
     "rtfilter.feedback.path")
   private val Shared = "spark.rtfilter.shared"
   private val SessionPaths = "spark.rtfilter.session.paths"

@@ -1,10 +1,11 @@
 package org.apache.spark.sql.execution.rtfilter
 
-import java.util.concurrent.ConcurrentHashMap
+import java.util.{Collections, LinkedHashMap, Map => JavaMap}
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.util.Utils
 
 /** What the rules need of a session: its options as text, its planner host, the execution that it is in. */
 final class LayerSession(val session: SparkSession) extends Logging {
@@ -64,8 +65,9 @@ final class LayerSession(val session: SparkSession) extends Logging {
   /** One warning for each text and session. */
   def warnOnce(text: String, cause: Option[Throwable] = None): Unit =
     if (LayerSession.warned.putIfAbsent((id, text), java.lang.Boolean.TRUE) == null) cause match {
-      case Some(e) => logWarning(s"rtfilter: $text", e)
-      case None => logWarning(s"rtfilter: $text")
+      // The stack as text: messages of causes name places too. Utils.exceptionString: checked on 4.3.
+      case Some(e) => logWarning(Masking(s"rtfilter: $text\n${Utils.exceptionString(e)}"))
+      case None => logWarning(Masking(s"rtfilter: $text"))
     }
 }
 
@@ -79,7 +81,11 @@ object LayerSession {
     if (text.isEmpty || ".!?".contains(text.last)) text else s"$text."
   }
 
-  private val warned = new ConcurrentHashMap[(String, String), java.lang.Boolean]
+  /** The latest: a session that ends does not say so. */
+  private val MostWarned = 1000
+  private val warned = Collections.synchronizedMap(new LinkedHashMap[(String, String), java.lang.Boolean] {
+    override def removeEldestEntry(eldest: JavaMap.Entry[(String, String), java.lang.Boolean]): Boolean = size > MostWarned
+  })
 
   /** How many tasks run side by side; spark.default.parallelism, where it is set, says something else. SparkContext.numDriverCores: checked on 4.3. */
   def cores(context: SparkContext): Int =

@@ -37,7 +37,7 @@ final class PlannerHost(sc: SparkContext) extends Logging {
   /** Starts the host in the background, once, while Spark still optimises the query that will ask it. */
   def startAhead(python: => String): Unit = if (!wanted) {
     wanted = true
-    PlannerHost.greeters.execute(() => try running(python) catch { case NonFatal(e) => logWarning(s"rtfilter: ${e.getMessage}") })
+    PlannerHost.greeters.execute(() => try running(python) catch { case NonFatal(e) => logWarning(Masking(s"rtfilter: ${e.getMessage}")) })
   }
   def isWanted: Boolean = wanted
 

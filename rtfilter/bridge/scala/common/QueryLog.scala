@@ -148,8 +148,8 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
       val ran = if (record.wantsEnd) Try(plansThatRan(end)).getOrElse(Nil) else Nil
       val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson, "plans" -> ran)).json
       // Wrong options were warned of when the query was planned.
-      if (!answer.path("ok").asBoolean(false) && answer.path("kind").asText != "option") logWarning(s"rtfilter: ${answer.path("error").asText}")
-    } catch { case NonFatal(e) => if (record.options.contains("rtfilter.log.path")) logWarning(s"rtfilter: execution ${end.executionId} is not logged: ${e.getMessage}") }
+      if (!answer.path("ok").asBoolean(false) && answer.path("kind").asText != "option") logWarning(Masking(s"rtfilter: ${answer.path("error").asText}"))
+    } catch { case NonFatal(e) => if (record.options.contains("rtfilter.log.path")) logWarning(Masking(s"rtfilter: execution ${end.executionId} is not logged: ${e.getMessage}")) }
   }
 
   /**

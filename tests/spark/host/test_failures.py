@@ -7,14 +7,19 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 import rtfilter
+from rtfilter import Bloom, Index
 from rtfilter.bridge import jvm
+from tests.spark.cases import fact_table
 
 SQL = "select count(*), sum(v) from fact join dim on k = id where name in ('n5', 'n7')"
 EXPECTED = [(20, 1290)]
@@ -131,3 +136,39 @@ def test_a_host_that_answers_late_is_not_killed(application: Start, interpreter:
     spark.conf.set("rtfilter.planner.timeoutMs", "30000")
     assert narrowed(run(spark))
     assert jvm.host_pid(spark) == pid
+
+
+def test_a_build_side_that_is_filled_in_two_ways_holds_up_no_query(
+    application: Start, interpreter: Interpreter, tmp_path: Path
+) -> None:
+    """The gate's copy of an exchange and the join's own are one stage unless their scans were filled differently, as when an index
+    comes in between. Adaptive execution then listens to the join's own alone."""
+    pq.write_table(fact_table(), tmp_path / "indexed", row_group_size=500)
+    Index.create(None, str(tmp_path / "indexed"), [Bloom("r")], name="i")
+    armed = tmp_path / "armed"
+    spark = application(
+        interpreter(f"if op == 'fill' and os.path.exists({str(armed)!r}): os.remove({str(armed)!r}); raise RuntimeError('once')")
+    )
+    spark.read.parquet(str(tmp_path / "indexed")).createOrReplaceTempView("indexed")
+    sql = "select f.v, x.v from indexed f join (select k, v from indexed where r = 17) x on f.k = x.k"
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    for key, value in {"cost": "always", "planner.timeoutMs": "30000"}.items():
+        spark.conf.set(f"rtfilter.{key}", value)
+    # The session has looked for indexes before.
+    for _ in range(20):
+        spark.sql("select * from indexed where r = 17").explain()
+        time.sleep(0.1)
+    frame = spark.sql(sql)
+    armed.touch()
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            rows = thread.submit(frame.collect).result(timeout=60)
+        except FutureTimeoutError:
+            spark.sparkContext.cancelAllJobs()
+            spark.stop()
+            raise
+    assert not armed.exists()
+    report = rtfilter.last_report(spark)
+    assert report is not None and any(filter_.gate for filter_ in report.filters), report
+    spark.conf.set("rtfilter.enabled", False)
+    assert sorted(rows) == sorted(spark.sql(sql).collect()) and len(rows) > 0

@@ -37,6 +37,7 @@ final class GateChildren(left: SparkPlan, right: SparkPlan) extends IndexedSeq[S
 
   private def unheard[B](result: B): B = {
     val Seq(plan, done, started: Seq[_]) = result.asInstanceOf[Product].productIterator.toSeq: @unchecked
+    started.foreach { case stage: ExchangeQueryStageExec => GateChildren.unlink(stage); case _ => }
     val copy = result.getClass.getMethod("copy", classOf[SparkPlan], classOf[Boolean], classOf[Seq[_]])
     copy.invoke(result, plan.asInstanceOf[AnyRef], done.asInstanceOf[AnyRef], started.filterNot(_.isInstanceOf[ExchangeQueryStageExec])).asInstanceOf[B]
   }
@@ -50,6 +51,14 @@ object GateChildren {
    * equal exchanges whose scans were filled differently are not run as one.
    */
   def noteStages(plan: SparkPlan): Unit = stages(plan).foreach { case (_, exchange) => exchange.setTagValue(OfJoin, true) }
+
+  /**
+   * The next plan takes the stage of a logical node out of the physical plan: the first that is linked to it. That has to be the join's, to which
+   * adaptive execution listens. They are two where equal scans were filled differently, and it would wait for this one for ever. Checked on
+   * 4.3: AdaptiveSparkPlanExec.replaceWithQueryStagesInLogicalPlan.
+   */
+  private def unlink(stage: QueryStageExec): Unit =
+    Seq(SparkPlan.LOGICAL_PLAN_TAG, SparkPlan.LOGICAL_PLAN_INHERITED_TAG).foreach(tag => stage.unsetTagValue(tag))
 
   private def stages(plan: SparkPlan): Seq[(QueryStageExec, SparkPlan)] = plan.collect {
     case stage: ExchangeQueryStageExec => (stage, stage.plan match { case ReusedExchangeExec(_, exchange) => exchange; case exchange => exchange })

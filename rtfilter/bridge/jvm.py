@@ -8,6 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
+from rtfilter.bridge.clones import clone_of
 from rtfilter.errors import NotConfiguredError
 from rtfilter.masking import without_secrets
 
@@ -116,17 +117,9 @@ def planned_decisions(df: DataFrame) -> tuple[list[dict[str, Any]], str]:
 
 def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:
     """The same query bound to a clone of its session, with `conf` set there and nowhere else."""
-    from pyspark import RDD
-
     spark = df.sparkSession
     inspector(spark)
-    # A new session takes RDD.toDF over for the whole process (checked on 4.3); that stays the user's.
-    to_frame = RDD.__dict__.get("toDF")
-    clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
-    if to_frame is not None:
-        RDD.toDF = to_frame  # type: ignore[method-assign]
-    for key, value in {**conf, OF_FRAME: "true"}.items():
-        clone.conf.set(key, value)
+    clone = clone_of(spark, {**conf, OF_FRAME: "true"})
     dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
     return DataFrame(dataset.ofRows(clone._jsparkSession, df._jdf.logicalPlan()), clone)
 

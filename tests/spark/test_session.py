@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import rtfilter
 from rtfilter.bridge import jvm
+from rtfilter.bridge.clones import MOST_CLONES
 
 SQL = "select fact.v from fact join dim on k = id where name in ('n5', 'n7')"
 
@@ -274,3 +275,30 @@ def test_a_frame_with_the_layer_on_leaves_the_rdds_of_the_process_alone(spark: S
     before = RDD.toDF
     rtfilter.prune(spark.sql(SQL)).collect()
     assert RDD.toDF is before
+
+
+def test_frames_with_equal_options_share_a_clone_that_is_as_the_session_is_now(spark: SparkSession) -> None:
+    first = rtfilter.prune(spark.sql(SQL), kinds="set")
+    other = rtfilter.prune(spark.sql(SQL), kinds="range")
+    spark.conf.set("spark.sql.shuffle.partitions", "7")
+    spark.sql("select 1 as one").createOrReplaceTempView("made_later")
+    clones = set()
+    for _ in range(5):
+        frame = rtfilter.prune(spark.sql(SQL), kinds="set")
+        clones.add(frame.sparkSession._jsparkSession.sessionUUID())
+    assert clones == {first.sparkSession._jsparkSession.sessionUUID()} != {other.sparkSession._jsparkSession.sessionUUID()}
+    own = frame.sparkSession
+    assert own.conf.get("spark.sql.shuffle.partitions") == "7" and own.table("made_later").collect() == [(1,)]
+    assert other.sparkSession.conf.get("rtfilter.kinds") == "range" and own.conf.get("rtfilter.kinds") == "set"
+    assert spark.conf.get("rtfilter.kinds", None) is None
+    spark.conf.unset("spark.sql.shuffle.partitions")
+    spark.udf.register("registered_later", lambda: 5, "int")
+    later = rtfilter.prune(spark.sql(SQL), kinds="set").sparkSession
+    assert later.sql("select registered_later()").collect() == [(5,)]
+    assert later.conf.get("spark.sql.shuffle.partitions") == spark.conf.get("spark.sql.shuffle.partitions")
+
+
+def test_clones_of_many_sets_of_options_are_bounded(spark: SparkSession) -> None:
+    for number in range(MOST_CLONES + 4):
+        rtfilter.prune(spark.sql(SQL), set_maxKeys=number + 1)
+    assert len(vars(spark)["_rtfilter_clones"]) == MOST_CLONES

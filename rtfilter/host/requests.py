@@ -33,7 +33,7 @@ from rtfilter.host.table_facts import with_table_facts
 from rtfilter.host.tasks import answer_tasks
 from rtfilter.options import Options, defaults
 from rtfilter.store.pack_store import PackStore
-from rtfilter.store.packindex.local_cache import LocalCache, default_directory
+from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
 from rtfilter.version import __version__
 
 FEEDBACK_FILE = "feedback.json"
@@ -134,9 +134,7 @@ class Requests:
         if options.feedback_enabled:
             self._seen_rows.tell(rows_left(plan))
             plan = with_rows_left(plan, self._seen_rows.get)
-        indexes = indexes_of_scans(
-            self.packs, plan, bool(spark.get("case_sensitive")), options.store_location, options.index_max_stale
-        )
+        indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options)
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
         past = Past(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
         planned = plan_filters(plan, settings if past is None else past.recalled(settings))
@@ -147,9 +145,7 @@ class Requests:
             answer = {**answer, "wants_end": True}
         if options.packs_enabled:
             scans = (placeholder["scan"] for placeholder in answer["placeholders"])
-            targets = indexes_of_targets(
-                self.packs, plan, scans, bool(spark.get("case_sensitive")), options.store_location, options.index_max_stale
-            )
+            targets = indexes_of_targets(self.packs, plan, scans, bool(spark.get("case_sensitive")), options)
             answer = with_index_remarks(answer, plan, targets)
         return with_statics(answer, statics), b""
 
@@ -178,7 +174,7 @@ class Requests:
             look, wants = mirror.go_on(message["look"], message["answers"])
         else:
             places = self.packs.remote_places(message["digest"], options.store_location)
-            cache = LocalCache(options.store_cache_directory or default_directory(), options.store_cache_bytes)
+            cache = LocalCache(cache_directory_of(options.store_cache_directory), options.store_cache_bytes)
             look, wants = mirror.look(places, message["columns"], cache)
         return {"look": look, "wants": wants}, b""
 
@@ -220,6 +216,7 @@ class Requests:
                 case_sensitive,
                 wait_s,
                 options.store_location,
+                options.store_cache_directory,
                 predicate=scan.predicate,
                 deadline_s=deadline_s,
                 max_stale=options.index_max_stale,

@@ -10,6 +10,7 @@ from planner.decide_static import StaticFigures
 from planner.index_remarks import ScanIndex
 from planner.nodes import Plan, Scan
 from planner.reasons import Refusal
+from rtfilter.options import Options
 from rtfilter.store.index_facts import IndexFacts, facts_of_indexes, roots_of_tables
 from rtfilter.store.index_use import INDEX_STALE
 from rtfilter.store.pack_store import PackStore, StoreVerdict
@@ -19,33 +20,40 @@ from rtfilter.store.sketches.arrays import Bools
 MOST_ROOTS = 16
 
 
-def indexes_of_scans(
-    packs: PackStore, plan: Plan, case_sensitive: bool, location: str, max_stale: float
-) -> dict[int, tuple[ScanIndex, ...]]:
+def indexes_of_scans(packs: PackStore, plan: Plan, case_sensitive: bool, options: Options) -> dict[int, tuple[ScanIndex, ...]]:
     """By scan: the indexes of the table behind it, for scans whose conditions the bridge has shown."""
     found = {}
     for scan in plan.nodes:
         if isinstance(scan, Scan) and scan.static:
-            found[scan.id] = _indexes(packs, scan, case_sensitive, location, max_stale)
+            found[scan.id] = _indexes(packs, scan, case_sensitive, options)
     return found
 
 
 def indexes_of_targets(
-    packs: PackStore, plan: Plan, scans: Iterable[int], case_sensitive: bool, location: str, max_stale: float
+    packs: PackStore, plan: Plan, scans: Iterable[int], case_sensitive: bool, options: Options
 ) -> dict[int, tuple[ScanIndex, ...]]:
     """By scan: the indexes of the table behind it, for scans on which filters from joins are placed."""
     found = {}
     for number in sorted(set(scans)):
         scan = plan.nodes[number]
         if isinstance(scan, Scan):
-            found[number] = _indexes(packs, scan, case_sensitive, location, max_stale)
+            found[number] = _indexes(packs, scan, case_sensitive, options)
     return found
 
 
-def _indexes(packs: PackStore, scan: Scan, case_sensitive: bool, location: str, max_stale: float) -> tuple[ScanIndex, ...]:
+def _indexes(packs: PackStore, scan: Scan, case_sensitive: bool, options: Options) -> tuple[ScanIndex, ...]:
     roots = roots_of_tables(scan.roots[:MOST_ROOTS])
     columns = [(column.name, column.type) for column in scan.columns if not column.partition]
-    facts = facts_of_indexes(packs.shelf, roots, columns, case_sensitive, location, packs.latest_coverage, max_stale)
+    facts = facts_of_indexes(
+        packs.shelf,
+        roots,
+        columns,
+        case_sensitive,
+        options.store_location,
+        options.store_cache_directory,
+        packs.latest_coverage,
+        options.index_max_stale,
+    )
     return tuple(_scan_index(each) for each in facts)
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from rtfilter.bridge.files import HadoopFiles
 from rtfilter.errors import IndexStorageError, NotConfiguredError
 from rtfilter.options import option_for, parse_option
-from rtfilter.store.packindex.local_cache import LocalCache, default_directory
+from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
 from rtfilter.store.packindex.remote import qualified
 from rtfilter.store.packindex.remote_storage import RemoteStorage
 from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
@@ -21,7 +21,7 @@ def storage_at(spark: SparkSession | None, place: str) -> IndexStorage:
     if not is_remote(place):
         return LocalStorage(place)
     access = file_access(spark, place)
-    directory = _option(spark, "rtfilter.store.cacheDirectory") or default_directory()
+    directory = cache_directory_of(_option(spark, "rtfilter.store.cacheDirectory"))
     cache = LocalCache(directory, _option(spark, "rtfilter.store.cacheBytes"))
     return RemoteStorage(place, access, cache, _option(spark, "rtfilter.store.schemes"))
 

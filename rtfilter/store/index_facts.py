@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from planner.counted import counted
 from rtfilter.store.index_use import INDEX_STALE, Coverage, IndexProblem
+from rtfilter.store.packindex.local_cache import cache_directory_of
 from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places, without_partitions
 from rtfilter.store.packindex.shelved import ShelvedIndex
@@ -59,19 +60,20 @@ def facts_of_indexes(
     leaves: Iterable[tuple[str, str]],
     case_sensitive: bool = False,
     location: str = "",
+    cache_directory: str = "",
     coverage_of: CoverageOf = lambda _: None,
     max_stale: float = 1.0,
 ) -> tuple[IndexFacts, ...]:
     """The indexes of a table with these roots (Hadoop's texts), and which of these columns (name, type) each can judge.
 
-    `location` is `rtfilter.store.location`, `max_stale` `rtfilter.index.maxStale`. A location may hold indexes of many tables; of
-    one that can't be read nobody knows which.
+    `location` is `rtfilter.store.location`, `cache_directory` `rtfilter.store.cacheDirectory`, `max_stale`
+    `rtfilter.index.maxStale`. A location may hold indexes of many tables; of one that can't be read nobody knows which.
     """
     own = frozenset(absolute(root) for root in roots)
     wanted = tuple(leaves)
     inside = dict.fromkeys(os.path.join(absolute(root), STORE_FOLDER) for root in roots)
     places = store_places((), location) if location else tuple(inside)
-    found = _without_strangers(shelf.shelved(places), sum(map(is_remote, places)))
+    found = _without_strangers(shelf.shelved(places, cache_directory_of(cache_directory)), sum(map(is_remote, places)))
     concerned = [each for each in found if each.concerns(lambda root, _: root in own, bool(location))]
     return tuple(
         _facts(each, wanted, case_sensitive, coverage_of, max_stale)

@@ -20,6 +20,7 @@ from rtfilter.store.index_layouts import completed
 from rtfilter.store.index_use import INDEX_STALE, Coverage, IndexUse, problem_of
 from rtfilter.store.packindex.catalog import Located
 from rtfilter.store.packindex.key_tests import test_of_filter
+from rtfilter.store.packindex.local_cache import cache_directory_of
 from rtfilter.store.packindex.mirror import MOST_PLACES_AT_ONCE
 from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.shelf import IndexShelf, store_places
@@ -75,7 +76,7 @@ class _Listed:
     files: tuple[FileIdentity, ...]
     total_bytes: int
     places: tuple[str, ...]
-    located: dict[tuple[str, str], Located] = field(default_factory=dict)
+    located: dict[tuple[str, str, str], Located] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +100,13 @@ class PackStore:
         self._trust = FileTrust()
         self._lock = threading.Lock()
         self._lists: OrderedDict[str, _Listed] = OrderedDict()
-        # By place and version of an index.
-        self._coverages: OrderedDict[tuple[str, str], Coverage] = OrderedDict()
+        # By the identity of an index.
+        self._coverages: OrderedDict[tuple[str, str, str], Coverage] = OrderedDict()
 
     def latest_coverage(self, index: PackIndex) -> Coverage | None:
         """What this version of an index knew of the files that the latest query with it has listed; None before there was one."""
         with self._lock:
-            return self._coverages.get(_named(index))
+            return self._coverages.get(index.identity)
 
     def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> None:
         """Makes a file list known, as FooterStore.add_list does. Raises ValueError."""
@@ -143,6 +144,7 @@ class PackStore:
         case_sensitive: bool = False,
         wait_s: float = 1.0,
         location: str = "",
+        cache_directory: str = "",
         predicate: Mapping[str, Any] | None = None,
         index_s: float = DEFAULT_INDEX_S,
         max_stale: float = 1.0,
@@ -151,11 +153,11 @@ class PackStore:
     ) -> StoreVerdict | None:
         """Which packs each filter keeps, by footers and by every index; None when the digest is not known.
 
-        `location` is `rtfilter.store.location`; `predicate` a static predicate as sketches/predicates.py describes it; `index_s`
-        the seconds that indexes may take: packs whose sketches are not read by then are kept. `max_stale`: the share of the
-        listed bytes that an index may not know as they are now; a staler one is not asked. `accepts`: packs that filters keep whole
-        are looked for too, which takes twice the time. `deadline_s`: when, by the monotonic clock, footers are not waited for any
-        more, and indexes have next to no time.
+        `location` is `rtfilter.store.location`, `cache_directory` `rtfilter.store.cacheDirectory`; `predicate` a static predicate
+        as sketches/predicates.py describes it; `index_s` the seconds that indexes may take: packs whose sketches are not read by
+        then are kept. `max_stale`: the share of the listed bytes that an index may not know as they are now; a staler one is not
+        asked. `accepts`: packs that filters keep whole are looked for too, which takes twice the time. `deadline_s`: when, by the
+        monotonic clock, footers are not waited for any more, and indexes have next to no time.
         """
         packs = self.footers.verdict(digest, filters, case_sensitive, min(wait_s, max(deadline_s - time.monotonic(), 0.0)))
         with self._lock:
@@ -170,11 +172,14 @@ class PackStore:
         now_s = time.monotonic()
         deadline_s = min(now_s + index_s, max(deadline_s, now_s + LEAST_INDEX_S))
         tree = None if predicate is None else parse_predicate(predicate)
+        places = store_places((), location) if location else listed.places
         try:
-            return self._with_indexes(listed, packs, filters, tree, case_sensitive, location, deadline_s, max_stale, accepts)
+            shelved = self.shelf.shelved(places, cache_directory_of(cache_directory))
+            return self._with_indexes(
+                listed, packs, filters, tree, shelved, case_sensitive, location, deadline_s, max_stale, accepts
+            )
         except Exception as error:  # whatever an index has in it, what the footers say still holds
             _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
-            places = store_places((), location) if location else listed.places
             unused = ShelvedIndex("", ", ".join(places), None, problem_of(error))
             return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), (_unused(unused, listed.files),))
 
@@ -184,6 +189,7 @@ class PackStore:
         packs: Verdict,
         filters: Sequence[ColumnFilter],
         tree: Predicate | None,
+        shelved: Sequence[ShelvedIndex],
         case_sensitive: bool,
         location: str,
         deadline_s: float,
@@ -193,7 +199,6 @@ class PackStore:
         asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
         columns = [*asked, *(() if tree is None else leaves_of(tree))]
         places = store_places((), location) if location else listed.places
-        shelved = self.shelf.shelved(places)
         relevant = [
             (each, each.index)
             for each in shelved
@@ -227,8 +232,8 @@ class PackStore:
     def _remember(self, found: Sequence[_Placed]) -> None:
         with self._lock:
             for each in found:
-                self._coverages[_named(each.index)] = each.coverage
-                self._coverages.move_to_end(_named(each.index))
+                self._coverages[each.index.identity] = each.coverage
+                self._coverages.move_to_end(each.index.identity)
             while len(self._coverages) > MOST_COVERAGES:
                 self._coverages.popitem(last=False)
 
@@ -237,7 +242,7 @@ class PackStore:
 
         What an index with a problem says is not kept: the problem may go.
         """
-        key = (index.storage.place, index.version)
+        key = index.identity
         with self._lock:
             found = listed.located.get(key)
         if found is None:
@@ -299,10 +304,6 @@ class PackStore:
         if local is None:
             return all(self._trust.was_told(file, digest) for digest in found)
         return all(self._trust.is_unchanged(local, digest) for digest in found)
-
-
-def _named(index: PackIndex) -> tuple[str, str]:
-    return index.storage.place, str(index.version)
 
 
 def _packs_told(placed: Sequence[_Placed], leaves: Iterable[Leaf], packs: int, case_sensitive: bool) -> int:

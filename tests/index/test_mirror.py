@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from rtfilter.store.index_use import IndexProblem
-from rtfilter.store.packindex import actions, datafiles, log, mirror
+from rtfilter.store.packindex import actions, datafiles, local_cache, log, mirror
 from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.listing import identities, list_directory
 from rtfilter.store.packindex.local_cache import LocalCache
 from rtfilter.store.packindex.mirror import Mirror
 from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.remote_table import list_remote_table
+from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.sketches.asked import ValueTest, long_keys
 from tests.index.far import FarFiles, cache_of, far
 from tests.index.tables import RUNNER, create_index, storage_of, write_part
@@ -44,17 +45,21 @@ def look(
         token, wishes = found.go_on(token, files.steps(wishes))
 
 
-def indexes(found: Mirror, folder: Path) -> list[PackIndex]:
-    return [each.index for each in found.shelved(place_of(folder)) if each.index is not None]
+def shelved_in(found: Mirror, folder: Path, cache: LocalCache | None) -> tuple[ShelvedIndex, ...]:
+    return found.shelved(place_of(folder), (cache or cache_of(folder)).directory)
 
 
-def problems(found: Mirror, folder: Path) -> list[IndexProblem]:
-    return [problem for each in found.shelved(place_of(folder)) for problem in each.problems]
+def indexes(found: Mirror, folder: Path, cache: LocalCache | None = None) -> list[PackIndex]:
+    return [each.index for each in shelved_in(found, folder, cache) if each.index is not None]
 
 
-def problem(found: Mirror, folder: Path) -> tuple[str, str]:
+def problems(found: Mirror, folder: Path, cache: LocalCache | None = None) -> list[IndexProblem]:
+    return [problem for each in shelved_in(found, folder, cache) for problem in each.problems]
+
+
+def problem(found: Mirror, folder: Path, cache: LocalCache | None = None) -> tuple[str, str]:
     """The code of the only problem, and its sentence."""
-    (shelved,) = found.shelved(place_of(folder))
+    (shelved,) = shelved_in(found, folder, cache)
     (only,) = shelved.problems
     return only.reason, shelved.sentence
 
@@ -163,12 +168,12 @@ def test_a_look_that_fails_at_any_step_leaves_what_was_known_and_the_next_one_me
             look(found, folder, files, ["a", "s"], cache)
             if files.step < step:
                 continue
-            assert len(indexes(found, folder)) == int(known) and problems(found, folder), step
-            assert all(kept(each, folder, "a", 25).count(True) == 1 for each in indexes(found, folder))
+            assert len(indexes(found, folder, cache)) == int(known) and problems(found, folder, cache), step
+            assert all(kept(each, folder, "a", 25).count(True) == 1 for each in indexes(found, folder, cache))
             look(found, folder, FarFiles(), ["a", "s"], cache)
-            (index,) = indexes(found, folder)
-            assert kept(index, folder, "a", 25).count(True) == 1 and not problems(found, folder)
-            assert not [name for name in os.listdir(cache.directory) if name.startswith(".scratch-")]
+            (index,) = indexes(found, folder, cache)
+            assert kept(index, folder, "a", 25).count(True) == 1 and not problems(found, folder, cache)
+            assert not [name for name in os.listdir(cache.folder) if name.startswith(".scratch-")]
 
 
 def test_a_file_that_is_not_what_its_name_says_is_not_used(tmp_path: Path) -> None:
@@ -225,7 +230,7 @@ def test_two_queries_at_once_do_not_look_twice(tmp_path: Path) -> None:
 def test_a_place_without_indexes_costs_one_listing(tmp_path: Path) -> None:
     found, files = Mirror(LoadedBatches()), FarFiles()
     look(found, tmp_path / "nothing", files)
-    assert files.done == ["list"] and found.shelved(place_of(tmp_path / "nothing")) == ()
+    assert files.done == ["list"] and found.shelved(place_of(tmp_path / "nothing"), cache_of(tmp_path / "nothing").directory) == ()
 
 
 @pytest.fixture
@@ -312,11 +317,11 @@ def test_a_data_file_that_is_gone_is_corrupt(indexed: Path) -> None:
 def test_a_cache_that_can_not_be_written_is_named(indexed: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     found = Mirror(LoadedBatches())
-    look(found, indexed, FarFiles(), cache=LocalCache(str(tmp_path / "file" / "cache")))
-    reason, sentence = problem(found, indexed)
+    look(found, indexed, FarFiles(), cache=(cache := LocalCache(str(tmp_path / "file" / "cache"))))
+    reason, sentence = problem(found, indexed, cache)
     assert reason == "INDEX_CACHE" and f"{tmp_path}/file/cache" in sentence and "rtfilter.store.cacheDirectory" in sentence
-    look(found, indexed, FarFiles(), cache=LocalCache("/proc/self"))
-    assert problem(found, indexed)[0] == "INDEX_CACHE"
+    look(found, indexed, FarFiles(), cache=(cache := LocalCache("/proc/self")))
+    assert problem(found, indexed, cache)[0] == "INDEX_CACHE"
     look(found, indexed, FarFiles())
     assert len(indexes(found, indexed)) == 1 and problems(found, indexed) == []
 
@@ -340,15 +345,15 @@ def test_copies_that_are_gone_are_coming_again(indexed: Path) -> None:
     found = Mirror(LoadedBatches())
     look(found, indexed, FarFiles())
     cache = cache_of(indexed)
-    copies = {path.name: path.read_bytes() for path in Path(cache.directory).iterdir()}
+    copies = {path.name: path.read_bytes() for path in Path(cache.folder).iterdir()}
     for name in copies:
-        os.unlink(os.path.join(cache.directory, name))
+        os.unlink(os.path.join(cache.folder, name))
     (index,) = indexes(found, indexed)
     index.judge("a", ValueTest(long_keys([25])), np.arange(5))
     assert {each.reason for each in problems(found, indexed)} == {"INDEX_COMING"}
     # Another process has brought them.
     for name, content in copies.items():
-        Path(cache.directory, name).write_bytes(content)
+        Path(cache.folder, name).write_bytes(content)
     look(found, indexed, FarFiles())
     (index,) = indexes(found, indexed)
     assert kept(index, indexed, "a", 25).count(True) == 1 and problems(found, indexed) == []
@@ -357,11 +362,11 @@ def test_copies_that_are_gone_are_coming_again(indexed: Path) -> None:
 def test_a_copy_that_was_damaged_is_fetched_again(indexed: Path) -> None:
     found = Mirror(LoadedBatches())
     look(found, indexed, FarFiles())
-    for path in Path(cache_of(indexed).directory).iterdir():
+    for path in Path(cache_of(indexed).folder).iterdir():
         path.write_bytes(path.read_bytes()[:-3])
     (index,) = indexes(found, indexed)
     index.judge("a", ValueTest(long_keys([25])), np.arange(5))
-    assert {each.reason for each in problems(found, indexed)} == {"INDEX_CORRUPT"}
+    assert {each.reason for each in problems(found, indexed)} == {"INDEX_COMING"}
     look(found, indexed, FarFiles())
     (index,) = indexes(found, indexed)
     assert kept(index, indexed, "a", 25).count(True) == 1 and problems(found, indexed) == []
@@ -425,3 +430,57 @@ def test_a_look_that_gave_way_to_others_can_begin_anew(indexed: Path, tmp_path: 
     assert first is not None and found.go_on(first, []) == (None, [])
     look(found, indexed, FarFiles())
     assert len(indexes(found, indexed)) == 1
+
+
+def forge(folder: Path, cache: LocalCache) -> None:
+    """Gives every copy the content of the copies of another index, which knows nothing of the first one's table."""
+    write_part(folder.parent / "other", "p0.parquet", 10**6)
+    create_index(folder.parent / "other")
+    theirs = {path.stat().st_size: path for path in (folder.parent / "other" / "_rtfilter" / "i" / "data").iterdir()}
+    forged = 0
+    for copy in Path(cache.folder).iterdir():
+        if (lie := theirs.get(copy.stat().st_size)) is not None:
+            copy.write_bytes(lie.read_bytes())
+            forged += 1
+    assert forged
+
+
+def test_a_forged_copy_rejects_no_row_and_costs_a_copy(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    look(Mirror(LoadedBatches()), indexed, FarFiles())
+    forge(indexed, cache_of(indexed))
+    monkeypatch.setattr(local_cache, "_checked", local_cache._Checked())
+    found, files = Mirror(LoadedBatches()), FarFiles()
+    look(found, indexed, files)
+    (index,) = indexes(found, indexed)
+    assert kept(index, indexed, "a", 25) == [False, False, True, False, False] and not index.problems
+    assert 1 <= files.done.count("down") <= 5
+
+
+def test_what_one_cache_holds_is_nothing_to_another(indexed: Path, tmp_path: Path) -> None:
+    found, files = Mirror(LoadedBatches()), FarFiles()
+    look(found, indexed, files)
+    other = LocalCache(str(tmp_path / "other"))
+    (unseen,) = found.shelved(place_of(indexed), other.directory)
+    assert unseen.is_unseen and files.done.count("down") == 5
+    look(found, indexed, files, cache=other)
+    (theirs,) = found.shelved(place_of(indexed), other.directory)
+    (mine,) = indexes(found, indexed)
+    assert theirs.index is not None and theirs.index is not mine and theirs.index.identity != mine.identity
+    assert files.done.count("down") == 10
+
+
+def test_a_cache_that_others_can_write_to_is_told_once_and_its_index_is_not_used(
+    indexed: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    create_index(indexed, storage_of(indexed, "second"), name="second")
+    cache = cache_of(indexed)
+    Path(cache.directory).mkdir()
+    Path(cache.directory).chmod(0o777)
+    found, files = Mirror(LoadedBatches()), FarFiles()
+    for _ in range(2):
+        look(found, indexed, files)
+    assert indexes(found, indexed) == [] and {each.reason for each in problems(found, indexed)} == {"INDEX_CACHE"}
+    assert "down" not in files.done and len(caplog.records) == 1 and "others can write to it" in caplog.text
+    Path(cache.directory).chmod(0o700)
+    look(found, indexed, files)
+    assert len(indexes(found, indexed)) == 2 and problems(found, indexed) == []

@@ -188,7 +188,7 @@ def test_the_cache_takes_in_nothing_but_what_the_name_says(tmp_path: Path) -> No
     Path(scratch).write_bytes(b"half of")
     with pytest.raises(IndexStorageError, match="damaged"):
         cache.admit(scratch, "data/" + "0" * 64 + ".parquet")
-    assert not os.path.exists(scratch) and not os.listdir(cache.directory)
+    assert not os.path.exists(scratch) and not os.listdir(cache.folder)
 
 
 def test_what_a_dead_process_left_in_the_cache_goes(tmp_path: Path) -> None:

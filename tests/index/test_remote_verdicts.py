@@ -6,15 +6,22 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rtfilter.store.filters import filter_of_keys
 from rtfilter.store.pack_store import PackStore, StoreVerdict
 from rtfilter.store.packindex.footer import read_tail
+from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
 from rtfilter.store.packindex.mirror import MOST_PLACES_AT_ONCE
 from rtfilter.store.sketches.kinds import Bloom
 from rtfilter.store.tables import ColumnFilter
-from tests.index.far import FarFiles, cache_of, far
+from tests.index.far import FarFiles, far
 from tests.index.tables import create_index, write_spread
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path / "home"))
 
 
 def tell(store: PackStore, folder: Path) -> str:
@@ -30,7 +37,7 @@ def tell(store: PackStore, folder: Path) -> str:
 
 def look(store: PackStore, folder: Path) -> None:
     mirror = store.shelf.mirror
-    token, wishes = mirror.look(store.remote_places("d", ""), ["a"], cache_of(folder))
+    token, wishes = mirror.look(store.remote_places("d", ""), ["a"], LocalCache(cache_directory_of("")))
     while token is not None:
         token, wishes = mirror.go_on(token, FarFiles().steps(wishes))
 
@@ -52,7 +59,7 @@ def test_packs_are_kept_until_the_index_is_here(store: PackStore, folder: Path) 
         assert kept(store) == list(range(10))
         (use,) = verdict(store).uses
         assert use.reason == "INDEX_COMING" and "is found out while queries run" in use.detail and far(folder) in use.detail
-        store.shelf.mirror.look(store.remote_places("d", ""), ["a"], cache_of(folder))
+        store.shelf.mirror.look(store.remote_places("d", ""), ["a"], LocalCache(cache_directory_of("")))
 
 
 def test_packs_are_rejected_once_it_is(store: PackStore, folder: Path) -> None:

@@ -68,6 +68,6 @@ def test_bad_indexes_that_disappear_one_after_the_other_elsewhere_are_not_all_re
             token, wishes = found.look([place], ["a"], cache_of(tmp_path))
             while token is not None:
                 token, wishes = found.go_on(token, FarFiles().steps(wishes))
-            assert [each.problems[0].reason for each in found.shelved(place)] == ["INDEX_CORRUPT"]
+            assert [each.problems[0].reason for each in found.shelved(place, cache_of(tmp_path).directory)] == ["INDEX_CORRUPT"]
         shutil.rmtree(log.parent)
     assert len(caplog.records) == 8 and len(found._told) == 5

@@ -60,9 +60,13 @@ class LoadedBatches:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A file of an index whose footer agrees with the log. `ends`: for each row group the row behind its last one."""
+    """A file of an index whose footer agrees with the log. `ends`: for each row group the row behind its last one.
+
+    `source`: the file itself, for what is kept of it. By its name alone one index could pass for another.
+    """
 
     name: str
+    source: Hashable
     parquet: Any
     ends: Int64s
 
@@ -91,7 +95,8 @@ def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFi
     path = storage.local_file(file.name)
     try:
         with open(path, "rb") as opened:
-            size = os.fstat(opened.fileno()).st_size
+            status = os.fstat(opened.fileno())
+            size = status.st_size
             if size != file.bytes:
                 raise ValueError(f"it has {size} bytes, the log says {file.bytes}")
             tail = read_tail(opened, size)
@@ -109,7 +114,8 @@ def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFi
             raise ValueError("its row groups do not add up")
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _error_of(path, "can't be used", error) from error
-    return OpenedFile(file.name, parquet, np.cumsum(np.array(counts, dtype=np.int64)))
+    source = (path, status.st_dev, status.st_ino, size, status.st_mtime_ns)
+    return OpenedFile(file.name, source, parquet, np.cumsum(np.array(counts, dtype=np.int64)))
 
 
 def _error_of(path: str, what: str, error: Exception) -> IndexStorageError:
@@ -143,7 +149,7 @@ class SketchFile:
         Raises:
             IndexStorageError: it is damaged.
         """
-        key = (self._opened.name, self._sketch, group)
+        key = (self._opened.source, self._sketch, group)
         found = self._loaded.get(key)
         if found is None:
             with self._lock:

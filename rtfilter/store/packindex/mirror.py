@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from rtfilter.store.index_use import INDEX_COMING, INDEX_DELETED, INDEX_UNFINISHED, IndexProblem, problem_of
+from rtfilter.store.index_use import INDEX_CACHE, INDEX_COMING, INDEX_DELETED, INDEX_UNFINISHED, IndexProblem, problem_of
 from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.local_cache import LocalCache
 from rtfilter.store.packindex.log import ACTIVE, LogView
@@ -43,6 +43,8 @@ _QUIET = (INDEX_DELETED, INDEX_UNFINISHED)
 _log = logging.getLogger(__name__)
 
 Look = Generator[list[Wish], Sequence[Answer], None]
+# A directory of indexes, and the cache directory that their copies are in: what one session's cache holds is nothing to another's.
+_Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +81,15 @@ class Mirror:
     def __init__(self, loaded: LoadedBatches) -> None:
         self._lock = threading.Lock()
         self._loaded = loaded
-        self._places: OrderedDict[str, _Place] = OrderedDict()
-        self._looks: OrderedDict[str, tuple[Look, tuple[str, ...]]] = OrderedDict()
+        self._places: OrderedDict[_Key, _Place] = OrderedDict()
+        self._looks: OrderedDict[str, tuple[Look, tuple[_Key, ...]]] = OrderedDict()
         self._told = ToldOnce()
 
-    def shelved(self, place: str) -> tuple[ShelvedIndex, ...]:
-        """The indexes of a place by the latest look at it: those that are here, and what is the matter with them or others."""
+    def shelved(self, place: str, cache_directory: str) -> tuple[ShelvedIndex, ...]:
+        """The indexes of a place by the latest look at it with this cache: those that are here, and what is the matter with them or
+        others."""
         with self._lock:
-            known = self._places.get(place)
+            known = self._places.get((place, cache_directory))
             if known is None or known.looked_s is None:
                 return (ShelvedIndex("", place, None, UNSEEN),)
             return known.shelved
@@ -96,10 +99,11 @@ class Mirror:
         wanted = frozenset(column.lower() for column in columns)
         now = time.monotonic()
         with self._lock:
-            mine = tuple(place for place in islice(places, MOST_PLACES_AT_ONCE) if self._is_due(place, wanted, now))
-            for place in mine:
-                self._places.setdefault(place, _Place()).begun_s = now
-                self._places.move_to_end(place)
+            keys = ((place, cache.directory) for place in islice(places, MOST_PLACES_AT_ONCE))
+            mine = tuple(key for key in keys if self._is_due(key, wanted, now))
+            for key in mine:
+                self._places.setdefault(key, _Place()).begun_s = now
+                self._places.move_to_end(key)
             self._forget_some()
             if not mine:
                 return None, []
@@ -108,8 +112,8 @@ class Mirror:
             while len(self._looks) > MOST_LOOKS:
                 forgotten, its_places = self._looks.popitem(last=False)[1]
                 forgotten.close()
-                for place in its_places:
-                    self._places[place].begun_s = None
+                for key in its_places:
+                    self._places[key].begun_s = None
         return self.go_on(token, None)
 
     def go_on(self, token: str, answers: Sequence[Answer] | None) -> tuple[str | None, list[Wish]]:
@@ -123,48 +127,48 @@ class Mirror:
             wishes = next(look) if answers is None else look.send(answers)
         except StopIteration:
             with self._lock:
-                for place in places:
-                    self._places[place].begun_s = None
+                for key in places:
+                    self._places[key].begun_s = None
             return None, []
         with self._lock:
             self._looks[token] = found
         return token, wishes
 
     def _forget_some(self) -> None:
-        quiet = [place for place, known in self._places.items() if known.begun_s is None]
-        for place in quiet[: max(0, len(self._places) - MOST_PLACES)]:
-            del self._places[place]
+        quiet = [key for key, known in self._places.items() if known.begun_s is None]
+        for key in quiet[: max(0, len(self._places) - MOST_PLACES)]:
+            del self._places[key]
 
-    def _is_due(self, place: str, columns: frozenset[str], now: float) -> bool:
-        known = self._places.get(place)
+    def _is_due(self, key: _Key, columns: frozenset[str], now: float) -> bool:
+        known = self._places.get(key)
         if known is None:
             return True
         if known.begun_s is not None and now - known.begun_s < LOOK_LASTS_S:
             return False
         return known.looked_s is None or now - known.looked_s >= LOOK_AGAIN_S or not columns <= known.columns
 
-    def _look_at_all(self, places: Sequence[str], columns: frozenset[str], cache: LocalCache) -> Look:
-        for place in places:
-            known, problem = self._places[place], None
+    def _look_at_all(self, places: Sequence[_Key], columns: frozenset[str], cache: LocalCache) -> Look:
+        for key in places:
+            place, known, problem = key[0], self._places[key], None
             try:
-                yield from self._look_at(place, columns, cache)
+                yield from self._look_at(key, columns, cache)
             except Exception as error:  # whatever the bridge has answered: what was here before is still here
                 problem = problem_of(error)
-            self._log_once(place, problem)
+            self._log_once(place, problem, cache)
             with self._lock:
                 known.looked_s = time.monotonic()
                 if problem is not None:
                     here = tuple(shelved_in(folder, each.index) for folder, each in known.indexes.items())
                     known.shelved = (*here, ShelvedIndex("", place, None, problem))
 
-    def _look_at(self, place: str, columns: frozenset[str], cache: LocalCache) -> Look:
-        wish = list_wish(place)
+    def _look_at(self, key: _Key, columns: frozenset[str], cache: LocalCache) -> Look:
+        wish = list_wish(key[0])
         answers = yield [wish]
         folders = proper_folders(entries_of(wish, answers[0]))
         wishes = [list_wish(f"{folder}/{LOG}") for folder in folders]
         listings = (yield wishes) if wishes else ()
         with self._lock:
-            known = self._places[place]
+            known = self._places[key]
             before = dict(known.indexes)
             # What was asked for earlier stays wanted: queries alternate.
             columns |= known.columns
@@ -172,7 +176,7 @@ class Mirror:
         shelved = []
         for folder, wish, listing in zip(folders, wishes, listings, strict=True):
             mirrored, problem, root = yield from self._look_into(folder, wish, listing, before.get(folder), columns, cache)
-            self._log_once(folder, problem)
+            self._log_once(folder, problem, cache)
             if mirrored is not None:
                 found[folder] = mirrored
             if mirrored is not None or problem is not None:
@@ -217,8 +221,12 @@ class Mirror:
             return _Mirrored(files, PackIndex(files, view.snapshot, version, self._loaded), columns, now)
         return replace(same, is_checked=bool(problems))
 
-    def _log_once(self, what: str, problem: IndexProblem | None) -> None:
+    def _log_once(self, what: str, problem: IndexProblem | None, cache: LocalCache) -> None:
         if problem is None:
             self._told.forget(what)
+        elif problem.reason == INDEX_CACHE:
+            # The same for all indexes.
+            if self._told.is_news(cache.folder, problem.text):
+                _log.warning("indexes on other filesystems: %s They are not used.", problem.text)
         elif problem.reason not in _QUIET and self._told.is_news(what, problem.text):
             _log.warning("index in %s: %s It is not used as it is now.", what, problem.text)

@@ -35,6 +35,10 @@ class MirroredFiles:
     cache: LocalCache
     entries: dict[str, bytes] = field(default_factory=dict)
 
+    @property
+    def cache_directory(self) -> str:
+        return self.cache.directory
+
     def names(self, folder: str) -> list[str]:
         return list(self.log_files) if folder == LOG else []
 

@@ -44,6 +44,11 @@ class PackIndex:
         self._segment_ends = np.cumsum([segment.packs.rows for segment in snapshot.segments], dtype=np.int64)
 
     @property
+    def identity(self) -> tuple[str, str, str]:
+        """What tells it from every other one that is open: its directory, where its data files come from, its version."""
+        return self.storage.place, self.storage.cache_directory, self.version
+
+    @property
     def root(self) -> str:
         """The table's root as a path of this machine."""
         return table_root(self.storage.place, self.snapshot)

@@ -38,6 +38,10 @@ class RemoteStorage:
     def place(self) -> str:
         return self._place
 
+    @property
+    def cache_directory(self) -> str:
+        return self._cache.directory
+
     def names(self, folder: str) -> list[str]:
         return proper_names(folder, (each.name for each in self._list(folder) if not each.is_directory))
 

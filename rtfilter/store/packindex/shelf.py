@@ -103,11 +103,14 @@ class IndexShelf:
         self._open: OrderedDict[str, _Opened] = OrderedDict()
         self._told = ToldOnce()
 
-    def shelved(self, places: Iterable[str]) -> list[ShelvedIndex]:
-        """All indexes in these places; of those that can't be used, and of a place that can't be listed, what is the matter."""
+    def shelved(self, places: Iterable[str], cache_directory: str = "") -> list[ShelvedIndex]:
+        """All indexes in these places; of those that can't be used, and of a place that can't be listed, what is the matter.
+
+        What is known of places elsewhere is that of one cache directory.
+        """
         found: list[ShelvedIndex] = []
         for place in places:
-            found += self.mirror.shelved(place) if is_remote(place) else self._in_place(place)
+            found += self.mirror.shelved(place, cache_directory) if is_remote(place) else self._in_place(place)
         return found
 
     def _in_place(self, place: str) -> list[ShelvedIndex]:

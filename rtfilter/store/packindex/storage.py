@@ -31,6 +31,11 @@ class IndexFiles(Protocol):
         """The index's directory, for messages."""
         ...
 
+    @property
+    def cache_directory(self) -> str:
+        """The cache directory that its data files come from; empty for an index that is opened where it is."""
+        ...
+
     def names(self, folder: str) -> list[str]:
         """The files of `log` or `data` that have a proper name; none when there is no such folder."""
         ...
@@ -106,6 +111,10 @@ class LocalStorage:
     @property
     def place(self) -> str:
         return self._place
+
+    @property
+    def cache_directory(self) -> str:
+        return ""
 
     def names(self, folder: str) -> list[str]:
         try:

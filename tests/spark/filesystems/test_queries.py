@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import rtfilter
 from rtfilter import Bloom, Index, RtFilterError
 from rtfilter.bridge import jvm
+from rtfilter.own_folders import own_name
 from tests.spark.cases import fact_table
 
 # r is random: every pack's bounds span all keys.
@@ -68,7 +69,7 @@ def test_an_index_rejects_packs_one_query_later(spark: SparkSession, spread: Pat
     Index.create(spark, f"slow:{spread}", [Bloom("r")], name="i")
     reread(spark, spread)
     assert packs_read_in_the_end(spark, SPREAD, 40) < 40
-    copies = sorted(path.name for path in (tmp_path / "cache").iterdir())
+    copies = sorted(path.name for path in (tmp_path / "cache" / own_name()).iterdir())
     assert len(copies) == 3 and all(name.endswith(".parquet") for name in copies)
 
 

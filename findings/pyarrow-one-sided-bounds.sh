@@ -6,20 +6,20 @@
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-into() { # version, more packages
+into() { # requirements, the first of which names the environment
     python3 -m venv "$folder/$1"
-    "$folder/$1/bin/pip" install --quiet --disable-pip-version-check "pyarrow==$1" "${@:2}"
+    "$folder/$1/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
-into 26.0.1
-"$folder/26.0.1/bin/python" -c "
+into pyarrow==26.0.1
+"$folder/pyarrow==26.0.1/bin/python" -c "
 import pyarrow as pa, pyarrow.parquet as pq
 pq.write_table(pa.table({'s': ['a', 'x' * 5000]}), '$folder/t.parquet')"
-for version in 17.0.0 18.0.0; do
-    into "$version" "numpy<2"
+for version in pyarrow==17.0.0 pyarrow==18.0.0; do
+    into "$version" numpy==1.26.4
     printed=$("$folder/$version/bin/python" -c "
 import pyarrow.parquet as pq
 found = pq.read_metadata('$folder/t.parquet').row_group(0).column(0).statistics
 print(found.has_min_max, *([found.min_raw, found.max_raw] if found.has_min_max else []))")
-    echo "pyarrow $version: $printed"
-    case "$version: $printed" in "17.0.0: True b'a' b''" | "18.0.0: False") ;; *) exit 1 ;; esac
+    echo "$version: $printed"
+    case "$version: $printed" in "pyarrow==17.0.0: True b'a' b''" | "pyarrow==18.0.0: False") ;; *) exit 1 ;; esac
 done

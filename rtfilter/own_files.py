@@ -9,8 +9,10 @@ from pathlib import Path
 
 
 def open_own(path: str | Path, begins: bytes, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of a file that is empty or ours: what we write into it begins with `begins`, and nothing is in it when that is
-    empty. A new one is for its owner alone.
+    """A descriptor of a file that is empty or ours. A new one is for its owner alone.
+
+    `begins` is how our file begins, with `#` for any digit. A file that was cut off before its end is ours too. When `begins` is
+    empty, nothing may be in the file.
 
     `flags` as of os.open, with reading among them. Neither follows a link nor waits for the other end of a pipe.
 
@@ -26,12 +28,18 @@ def open_own(path: str | Path, begins: bytes, flags: int = os.O_RDONLY) -> int:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
-        if not begins.startswith(os.pread(descriptor, max(len(begins), 1), 0)):
+        if not _fits(os.pread(descriptor, max(len(begins), 1), 0), begins):
             raise OSError(errno.EEXIST, "it is there already, with something else in it", str(path))
     except OSError:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _fits(found: bytes, begins: bytes) -> bool:
+    return len(found) <= len(begins) and all(
+        one == wanted or (wanted == ord("#") and chr(one).isdecimal()) for one, wanted in zip(found, begins, strict=False)
+    )
 
 
 def check_own(path: str | Path, begins: bytes) -> None:

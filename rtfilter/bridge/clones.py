@@ -1,8 +1,10 @@
-"""Clones of a session for frames with options of their own: one for each set of options."""
+"""Clones of a session for frames with options of their own: one for each set of options, as long as nothing changes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark import RDD
 from pyspark.sql import SparkSession
@@ -14,50 +16,40 @@ _CLONES = "_rtfilter_clones"
 
 @dataclass(frozen=True)
 class _Clone:
+    """A clone, with the state of its session and its own state when it was made."""
+
     session: SparkSession
-    functions: int
+    of: Any
+    own: Any
 
 
-def clone_of(spark: SparkSession, conf: dict[str, str]) -> SparkSession:
-    """A clone that has the session's conf, temporary views and functions as they are now, and `conf`: each call with equal `conf`
-    gives the same one, and what was changed in it is overwritten. Without calls a clone goes when MOST_CLONES others had some."""
+def clone_of(spark: SparkSession, conf: dict[str, str], state_of: Callable[[SparkSession], Any]) -> SparkSession:
+    """A clone of a session with `conf` in it: the one of an earlier call with equal `conf`.
+
+    If the session or that clone has changed since, it is a new one, and the frames of the earlier clone keep theirs. When there
+    are more than MOST_CLONES, the one that nobody has asked for the longest is forgotten.
+
+    Args:
+        state_of: Conf, temporary views and functions of a session, to be compared.
+    """
     clones: dict[frozenset[tuple[str, str]], _Clone] = spark.__dict__.setdefault(_CLONES, {})
-    key = frozenset(conf.items())
-    functions = _functions(spark)
+    key, state = frozenset(conf.items()), state_of(spark)
     found = clones.pop(key, None)
-    if found is None or found.functions != functions:
-        found = _Clone(_cloned(spark), functions)
+    if found is None or found.of != state or found.own != state_of(found.session):
+        clone = _cloned(spark, conf)
+        found = _Clone(clone, state, state_of(clone))
     clones[key] = found
     for unused in list(clones)[:-MOST_CLONES]:
         del clones[unused]
-    _catalog(spark).copyStateTo(_catalog(found.session))
-    _set_conf(found.session, {**spark.conf.getAll, **conf})
     return found.session
 
 
-def _cloned(spark: SparkSession) -> SparkSession:
+def _cloned(spark: SparkSession, conf: dict[str, str]) -> SparkSession:
     # A new session takes RDD.toDF over for the whole process (checked on 4.3); that stays the user's.
     to_frame = RDD.__dict__.get("toDF")
     clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     if to_frame is not None:
         RDD.toDF = to_frame  # type: ignore[method-assign]
+    for key, value in conf.items():
+        clone.conf.set(key, value)
     return clone
-
-
-def _set_conf(clone: SparkSession, wanted: dict[str, str]) -> None:
-    there = clone.conf.getAll
-    for key in there.keys() - wanted.keys():
-        clone.conf.unset(key)
-    for key, value in wanted.items():
-        if there.get(key) != value:
-            clone.conf.set(key, value)
-
-
-def _catalog(spark: SparkSession):  # type: ignore[no-untyped-def]  # an object of the JVM
-    """Whose `copyStateTo` hands temporary views and the current database on. Checked on 4.3."""
-    return spark._jsparkSession.sessionState().catalog()
-
-
-def _functions(spark: SparkSession) -> int:
-    """How many functions the session knows: a clone takes over those that there are when it is made."""
-    return int(spark._jsparkSession.sessionState().functionRegistry().listFunction().size())

@@ -1,4 +1,4 @@
-"""Calls from Python into the bridge: everything that names a JVM object is in this file."""
+"""Calls from Python into the bridge: everything that names an object of its JVM classes is in this file."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ def planned_decisions(df: DataFrame) -> tuple[list[dict[str, Any]], str]:
 def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:
     """The same query bound to a clone of its session, with `conf` set there and nowhere else."""
     spark = df.sparkSession
-    inspector(spark)
-    clone = clone_of(spark, {**conf, OF_FRAME: "true"})
+    inspect = inspector(spark)
+    clone = clone_of(spark, {**conf, OF_FRAME: "true"}, lambda session: inspect.stateOf(session._jsparkSession))
     dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
     return DataFrame(dataset.ofRows(clone._jsparkSession, df._jdf.logicalPlan()), clone)
 

@@ -22,7 +22,7 @@ from rtfilter.own_files import check_own, open_own
 
 VERSION = 4
 # Of a file of ours, of any version.
-BEGINS = b'{"version":'
+BEGINS = b'{"version":#,"entries":['
 MOST_ENTRIES = 2_000
 # Of one filter under changing literals the latest so many: a year's months, and what is asked in between.
 MOST_LITERALS = 16

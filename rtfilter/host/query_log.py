@@ -17,8 +17,8 @@ from rtfilter.own_files import check_own, open_own
 from rtfilter.report import report_from_record
 from rtfilter.report_digest import without_literals
 
-# Of every line, and so of every log of ours.
-BEGINS = b'{"time":"'
+# Of every line, and so of every log of ours. Logs of others begin with a time too.
+BEGINS = b'{"time":"####-##-##T##:##:##.###+00:00","query":"'
 ROTATED_SUFFIX = ".1"
 LOCK_SUFFIX = ".lock"
 LOCK_WAIT_S = 2.0

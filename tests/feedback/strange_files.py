@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-STRANGE = ("text", "json", "pipe", "link to a file", "link to nothing", "folder")
+STRANGE = (
+    "text",
+    "json",
+    "another program's log",
+    "another program's version",
+    "pipe",
+    "link to a file",
+    "link to nothing",
+    "folder",
+)
 
 
 def make_strange(path: Path, kind: str) -> None:
@@ -16,6 +25,10 @@ def make_strange(path: Path, kind: str) -> None:
             path.write_text("somebody's notes\n" * 100)
         case "json":
             path.write_text('{"of": "somebody else"}')
+        case "another program's log":
+            path.write_text('{"time":"2026-01-02T03:04:05.000+00:00","level":"INFO"}\n')
+        case "another program's version":
+            path.write_text('{"version":4,"packages":[]}')
         case "pipe":
             os.mkfifo(path)
         case "link to a file":

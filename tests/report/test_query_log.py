@@ -22,7 +22,8 @@ WIDE = 1 << 30
 
 
 def line_of(**entries: object) -> bytes:
-    return json.dumps({"time": "t", **entries}, separators=(",", ":")).encode() + b"\n"
+    known = {"time": "2026-01-02T03:04:05.000+00:00", "query": "#433911c6eb0d"}
+    return json.dumps({**known, **entries}, separators=(",", ":")).encode() + b"\n"
 
 
 def numbers(path: Path) -> list[int]:

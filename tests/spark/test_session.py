@@ -277,25 +277,39 @@ def test_a_frame_with_the_layer_on_leaves_the_rdds_of_the_process_alone(spark: S
     assert RDD.toDF is before
 
 
-def test_frames_with_equal_options_share_a_clone_that_is_as_the_session_is_now(spark: SparkSession) -> None:
-    first = rtfilter.prune(spark.sql(SQL), kinds="set")
-    other = rtfilter.prune(spark.sql(SQL), kinds="range")
-    spark.conf.set("spark.sql.shuffle.partitions", "7")
-    spark.sql("select 1 as one").createOrReplaceTempView("made_later")
-    clones = set()
-    for _ in range(5):
-        frame = rtfilter.prune(spark.sql(SQL), kinds="set")
-        clones.add(frame.sparkSession._jsparkSession.sessionUUID())
-    assert clones == {first.sparkSession._jsparkSession.sessionUUID()} != {other.sparkSession._jsparkSession.sessionUUID()}
-    own = frame.sparkSession
-    assert own.conf.get("spark.sql.shuffle.partitions") == "7" and own.table("made_later").collect() == [(1,)]
-    assert other.sparkSession.conf.get("rtfilter.kinds") == "range" and own.conf.get("rtfilter.kinds") == "set"
+def test_frames_with_equal_options_share_a_clone_until_something_changes(spark: SparkSession) -> None:
+    def clone(kinds: str = "set") -> SparkSession:
+        return rtfilter.prune(spark.sql(SQL), kinds=kinds).sparkSession
+
+    first = clone()
+    first.sql(SQL).collect()
+    assert all(clone() is first for _ in range(3))
+    assert clone("range") is not first and clone("range").conf.get("rtfilter.kinds") == "range"
     assert spark.conf.get("rtfilter.kinds", None) is None
-    spark.conf.unset("spark.sql.shuffle.partitions")
-    spark.udf.register("registered_later", lambda: 5, "int")
-    later = rtfilter.prune(spark.sql(SQL), kinds="set").sparkSession
-    assert later.sql("select registered_later()").collect() == [(5,)]
-    assert later.conf.get("spark.sql.shuffle.partitions") == spark.conf.get("spark.sql.shuffle.partitions")
+
+    spark.conf.set("spark.sql.shuffle.partitions", "7")
+    second = clone()
+    assert second.conf.get("spark.sql.shuffle.partitions") == "7" and second is clone()
+    spark.sql("select 1 as one").createOrReplaceTempView("made_later")
+    assert clone().table("made_later").collect() == [(1,)]
+    for number in (5, 6):
+        spark.udf.register("registered_later", lambda number=number: number, "int")
+        assert clone().sql("select registered_later()").collect() == [(number,)]
+    spark.catalog.dropTempView("made_later")
+    with pytest.raises(AnalysisException):
+        clone().table("made_later")
+
+
+def test_what_is_made_in_a_clone_stays_there_and_is_in_no_other(spark: SparkSession) -> None:
+    frame = rtfilter.prune(spark.sql("select 1 as one"))
+    frame.createOrReplaceTempView("of_the_clone")
+    spark.sql("select 2 as one").createOrReplaceTempView("of_the_clone")
+    other = rtfilter.prune(spark.sql(SQL)).sparkSession
+    assert other.table("of_the_clone").collect() == [(2,)]
+    assert frame.sparkSession.table("of_the_clone").collect() == [(1,)]
+    other.conf.set("spark.sql.shuffle.partitions", "3")
+    third = rtfilter.prune(spark.sql(SQL)).sparkSession
+    assert third.conf.get("spark.sql.shuffle.partitions") == spark.conf.get("spark.sql.shuffle.partitions") != "3"
 
 
 def test_clones_of_many_sets_of_options_are_bounded(spark: SparkSession) -> None:

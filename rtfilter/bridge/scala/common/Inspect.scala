@@ -39,6 +39,7 @@ object Inspect extends AdaptiveSparkPlanHelper {
   /** `python`: for where the SparkConf names no interpreter. */
   def offerPython(session: SparkSession, python: String): Unit = PlannerHost.of(session).offeredPython = Some(python)
   def sessionId(session: SparkSession): String = SparkVersion.sessionId(session)
+  def stateOf(session: SparkSession): AnyRef = SparkVersion.stateOf(session)
   /** Of the planner host that runs, −1 when none does. */
   def hostPid(session: SparkSession): Long = PlannerHost.of(session).pid
   def cores(session: SparkSession): Int = LayerSession.cores(session.sparkContext)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import logging
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import zipfile
@@ -14,13 +17,18 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from rtfilter.bridge.java import find_java
+from rtfilter.bridge.kept_jar import keep_digest, kept_jar
 from rtfilter.errors import JarBuildError, UnsupportedSparkError
 from rtfilter.folders import CACHE_VARIABLE, cache_directory
+from rtfilter.own_folders import own_folder_in
 
 SOURCES = Path(__file__).parent / "scala"
 LOCK_WAIT_S = 300
 COMPILE_WAIT_S = 300
 NO_SPACE = "No space left on device"
+# Inside the cache directory.
+FOLDER = "jars"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -64,35 +72,68 @@ def source_files(spark: SparkInstall) -> list[Path]:
     return sorted((SOURCES / "common").glob("*.scala")) + sorted(own.glob("*.scala"))
 
 
-def jar_path(spark: SparkInstall) -> Path:
-    """The jar's place in the cache; its name tells Spark's version and the sources' digest."""
+def jar_name(spark: SparkInstall) -> str:
+    """The name of a jar in the cache; it tells Spark's version and the sources' digest."""
     digest = hashlib.sha256()
     for source in source_files(spark):
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
-    return cache_directory() / "jars" / f"rtfilter-bridge-spark{spark.version}-{digest.hexdigest()[:16]}.jar"
+    return f"rtfilter-bridge-spark{spark.version}-{digest.hexdigest()[:16]}.jar"
 
 
 def ensure_jar() -> Path:
     """The compiled bridge, made now (some seconds) when the cache does not have it.
 
+    It runs inside Spark. So the cache's folder `jars` must be safe from other users, and the jar must be the one that was compiled.
+    Where the folder is not safe, or can't be written, one warning says why, and this process compiles a jar of its own.
+
     Raises:
         JavaNotFoundError, UnsupportedSparkError, JarBuildError: each says what is missing.
     """
     spark = find_spark()
-    path = jar_path(spark)
-    if path.is_file():
-        return path
+    name = jar_name(spark)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock", timeout=LOCK_WAIT_S):
-            if not path.is_file():
-                _compile_into(spark, path)
+        folder = Path(own_folder_in(cache_directory(), FOLDER))
+        return kept_jar(folder / name) or _compile_kept(spark, folder / name)
     except Timeout:
-        raise JarBuildError(f"another process has held {path}.lock for {LOCK_WAIT_S} s; delete it if none is compiling.") from None
-    except OSError as e:
-        raise JarBuildError(f"the jar can't be written to {path.parent} ({e}); set {CACHE_VARIABLE} to a folder that can.") from e
-    return path
+        held = cache_directory() / FOLDER / name
+        raise JarBuildError(f"another process has held {held}.lock for {LOCK_WAIT_S} s; delete it if none is compiling.") from None
+    except OSError as error:
+        return _private_jar(spark, name, error)
+
+
+def _compile_kept(spark: SparkInstall, path: Path) -> Path:
+    with FileLock(f"{path}.lock", timeout=LOCK_WAIT_S):
+        # Another process may have compiled it meanwhile.
+        found = kept_jar(path)
+        if found is None:
+            if path.exists():
+                _log.warning("%s is not as it was compiled: it is compiled anew.", path)
+            _compile_into(spark, path)
+            keep_digest(path)
+        return path
+
+
+# This process's own jars by name: where Spark asks twice, it must get the same path.
+_private: dict[str, Path] = {}
+
+
+def _private_jar(spark: SparkInstall, name: str, error: OSError) -> Path:
+    if name not in _private:
+        _log.warning(
+            "the compiled bridge in %s is not used: %s (%s). This process compiles its own, which takes some seconds each time. "
+            "Delete or mend that, or set %s to a folder that is yours alone.",
+            *(cache_directory() / FOLDER, error.strerror or error, error.filename, CACHE_VARIABLE),
+        )
+        try:
+            folder = tempfile.mkdtemp(prefix="rtfilter-own-jar-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            _compile_into(spark, Path(folder) / name)
+        except OSError as e:
+            place = tempfile.gettempdir()
+            raise JarBuildError(f"the jar can't be written to {place} ({e}); set TMPDIR to a folder that can.") from e
+        _private[name] = Path(folder) / name
+    return _private[name]
 
 
 def build_jar(out: Path) -> Path:

@@ -15,6 +15,7 @@ from planner.cost import Constants
 from rtfilter.calibrate.fingerprint import Fingerprint
 from rtfilter.errors import CalibrationError
 from rtfilter.folders import cache_directory
+from rtfilter.own_folders import make_own
 
 FORMAT = 1
 RUN_IT = "Run `rtfilter calibrate` again, or remove the file"
@@ -52,7 +53,7 @@ def _part_of(path: Path) -> Iterator[Path]:
     """A file beside `path` that is gone afterwards, whatever happens."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_own(path.parent)
         try:
             yield part
         finally:

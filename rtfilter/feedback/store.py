@@ -19,6 +19,7 @@ from filelock import FileLock
 from planner.observed import Observation, Recall, Traits
 from rtfilter.feedback.lessons import Lesson
 from rtfilter.own_files import check_own, open_own
+from rtfilter.own_folders import make_own
 
 VERSION = 4
 # Of a file of ours, of any version.
@@ -150,7 +151,7 @@ class FeedbackStore:
             self._timer.cancel()
         self._timer, self._written_s = None, self._clock()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_own(self.path.parent)
             # A lock is empty; the library would empty another file of that name.
             check_own(self.path.with_suffix(".lock"), b"")
             with FileLock(self.path.with_suffix(".lock"), timeout=LOCK_WAIT_S):

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rtfilter.folders import cache_directory
+from rtfilter.own_folders import make_own
 from rtfilter.store.paths import is_remote
 
 # Tables; those that are gone are forgotten first, then the oldest notes.
@@ -80,7 +81,7 @@ def _change(store: str, names: set[str]) -> None:
         if not names:
             note.unlink(missing_ok=True)
             return
-        note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own(note.parent)
         scratch = note.with_suffix(f".{uuid.uuid4().hex}")
         scratch.write_text(json.dumps({"store": store, "indexes": sorted(names)}))
         scratch.replace(note)

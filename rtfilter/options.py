@@ -156,7 +156,8 @@ OPTIONS: tuple[Option, ...] = (
         "path",
         "",
         "",
-        "Local directory for copies of index files that are on another filesystem; empty: `indexes` in rtfilter's cache folder.",
+        "Local directory for what the next application need not read again: copies of index files that are on another filesystem, "
+        "and what footers said (docs/footers.md); empty: `indexes` in rtfilter's cache folder.",
         _text,
         PLACE,
     ),
@@ -165,7 +166,8 @@ OPTIONS: tuple[Option, ...] = (
         "integer",
         2 << 30,
         "bytes",
-        "Bound of that directory; what was not used for the longest time goes first.",
+        "Bound of the copies there; what is kept of footers may take a quarter of that beside them. What was not used for the "
+        "longest time goes first.",
         _whole_number(0),
         PLACE,
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from planner.cost import RowWork
@@ -32,6 +32,7 @@ from rtfilter.host.statics import indexes_of_scans, indexes_of_targets
 from rtfilter.host.table_facts import with_table_facts
 from rtfilter.host.tasks import answer_tasks
 from rtfilter.options import Options, defaults
+from rtfilter.store.kept_folder import kept_in
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
 from rtfilter.version import __version__
@@ -40,6 +41,9 @@ FEEDBACK_FILE = "feedback.json"
 # Of the time that the bridge waits for an answer (rtfilter.planner.timeoutMs): what may go into waiting for footers and indexes of
 # all scans of a stage.
 ANSWER_SHARE = 0.6
+# Longest wait for kept footers ahead of a fill (a fill waits for them as it does for footers), and for the last ones to be written.
+RECALL_S = 1.0
+FLUSH_S = 0.6
 
 
 @functools.lru_cache(maxsize=64)
@@ -84,6 +88,7 @@ class Requests:
 
     def close(self) -> None:
         """No request comes any more."""
+        self.store.kept.flush(FLUSH_S)
         self._accounts.close()
 
     def answer(self, frame: Frame) -> tuple[Message, bytes]:
@@ -151,6 +156,7 @@ class Requests:
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]
+        self._recall(frame, digest, columns, RECALL_S)
         known = self.store.knows(digest, columns)
         if known:
             self.store.prefetch(digest, columns)
@@ -158,11 +164,19 @@ class Requests:
 
     def _file_list(self, frame: Frame) -> tuple[Message, bytes]:
         message = frame.json
+        digest = message["digest"]
         self.store.limit_cache(options_of(frame).footers_cache_bytes)
-        self.packs.add_list(message["digest"], message["paths"], message["sizes"], message["mtimes"])
-        self.store.prefetch(message["digest"], message["columns"])
-        read = self.store.needs_bridge(message["digest"], message["columns"])
+        self.packs.add_list(digest, message["paths"], message["sizes"], message["mtimes"])
+        self._recall(frame, digest, message["columns"], RECALL_S)
+        self.store.prefetch(digest, message["columns"])
+        read = self.store.needs_bridge(digest, message["columns"])
         return {"read": read, "indexes": self._has_remote_indexes(frame)}, b""
+
+    def _recall(self, frame: Frame, digest: str, columns: Iterable[str], wait_s: float) -> None:
+        """Finds what earlier applications have read of a list's footers."""
+        options = options_of(frame)
+        place = kept_in(cache_directory_of(options.store_cache_directory), options.store_cache_bytes)
+        self.packs.recall(digest, place, columns, wait_s)
 
     def _has_remote_indexes(self, frame: Frame) -> bool:
         """Whether indexes may be where only the bridge can look."""
@@ -208,10 +222,13 @@ class Requests:
         deadline_s = time.monotonic() + ANSWER_SHARE * options.planner_timeout_ms / 1000
         for asked in frame.json["scans"]:
             scan = parse_scan(frame, asked)
-            self.store.prefetch(asked["files"], {column.column for column in scan.columns})
-            case_sensitive, wait_s = bool(spark.get("case_sensitive", False)), options.footers_wait_ms / 1000
+            digest, columns = asked["files"], {column.column for column in scan.columns}
+            wait_s = options.footers_wait_ms / 1000
+            self._recall(frame, digest, columns, min(wait_s, max(deadline_s - time.monotonic(), 0.0)))
+            self.store.prefetch(digest, columns)
+            case_sensitive = bool(spark.get("case_sensitive", False))
             verdict = self.packs.verdict(
-                asked["files"],
+                digest,
                 scan.columns,
                 case_sensitive,
                 wait_s,
@@ -230,4 +247,4 @@ class Requests:
             return {"unknown_digests": unknown}, b""
         answer, body = answer_fill(verdicts, settings, options.packs_enabled)
         self._shares.tell(shares_passed(answer))
-        return answer, body
+        return {**answer, "footers": {"read": self.store.footers_read, "kept": self.store.footers_recalled}}, body

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from rtfilter.store.arrays import Int64s, Levels
+from rtfilter.store.arrays import Bools, Int64s, Levels
 from rtfilter.store.byte_words import words_for_many
-from rtfilter.store.footer_cache import FileIdentity
-from rtfilter.store.footers import FileStats
+from rtfilter.store.column_bounds import ColumnBounds
+from rtfilter.store.footer_cache import FileIdentity, FooterCache
+from rtfilter.store.footers import FileColumn, FileStats
+from rtfilter.store.kept_folder import KeptIn
+from rtfilter.store.kept_list import KeptList, KeptPiece, expanded
 from rtfilter.store.paths import local_path
 from rtfilter.store.probe_types import ProbeType, SeenBounds, probe_type
 from rtfilter.store.verdicts import PackBounds, pack_bounds
 
-StatsOf = Callable[[FileIdentity], FileStats | None]
+# What is known of each file of a list, None where no file has anything.
+_Found: TypeAlias = list[FileStats | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,11 @@ class LaidOutColumn:
 
 @dataclass(slots=True)
 class FileList:
-    """The files of one digest. The layout and its columns are derived from single files, and kept because that takes time."""
+    """The files of one digest. The layout and its columns are derived from single files, and kept because that takes time.
+
+    `kept`: what the cache directory has of them, of the columns `recalled` (lower case); `recalls` are under way. `place`: that
+    directory, once it is known.
+    """
 
     files: tuple[FileIdentity, ...]
     local: tuple[tuple[int, str], ...]
@@ -71,47 +81,152 @@ class FileList:
     asked_columns: set[str] = field(default_factory=set)
     layout: PackLayout | None = None
     columns: dict[ColumnKey, LaidOutColumn] = field(default_factory=dict)
+    kept: KeptList | None = None
+    recalled: set[str] = field(default_factory=set)
+    recalls: list[Future[None]] = field(default_factory=list)
+    place: KeptIn | None = None
 
     @property
     def memory_bytes(self) -> int:
         layout_bytes = 0 if self.layout is None else self.layout.memory_bytes
-        return layout_bytes + sum(column.bounds.memory_bytes for column in self.columns.values())
+        kept_bytes = 0 if self.kept is None else self.kept.memory_bytes
+        return layout_bytes + kept_bytes + sum(column.bounds.memory_bytes for column in self.columns.values())
+
+    def serves(self, cache_directory: str) -> bool:
+        """Whether nothing in it is from another cache directory."""
+        return self.place is None or self.place.directory == cache_directory
+
+    def without_kept(self) -> FileList:
+        """The same files, with nothing known of them yet."""
+        return FileList(self.files, self.local, self.remote, set(self.asked_columns))
 
     def drop_layout(self) -> None:
         self.layout = None
         self.columns = {}
 
-    def laid_out(self, wanted: Sequence[ColumnKey], stats_of: StatsOf) -> tuple[PackLayout, list[LaidOutColumn]]:
+    def drop_all(self) -> None:
+        """Gives memory back; what is kept in the cache directory may be recalled again."""
+        self.drop_layout()
+        self.kept = None
+        self.recalled = set()
+
+    def laid_out(self, wanted: Sequence[ColumnKey], cache: FooterCache) -> tuple[PackLayout, list[LaidOutColumn]]:
         """The layout and the wanted columns, made anew only where a file has become known since, or another one."""
         layout = self.layout
         if (
             layout is None
-            or any(stats_of(self.files[i]) is not None for i in layout.unread)
-            or (any(self._lacks(key, stats_of) for key in wanted) and self._has_other_files(layout, stats_of))
+            or any(self._knows(i, cache) for i in layout.unread)
+            or (any(self._lacks(key, cache) for key in wanted) and self._has_other_files(layout, cache))
         ):
             self.drop_layout()
-            layout = self.layout = _lay_out(self.files, stats_of)
-        return layout, [self._column(layout, key, stats_of) for key in wanted]
+            layout = self.layout = self._lay_out(self._found(cache))
+        return layout, [self._column(layout, key, cache) for key in wanted]
 
-    def _column(self, layout: PackLayout, key: ColumnKey, stats_of: StatsOf) -> LaidOutColumn:
-        if self._lacks(key, stats_of):
-            self.columns[key] = _lay_out_column(self.files, layout, key, stats_of)
-        return self.columns[key]
-
-    def _lacks(self, key: ColumnKey, stats_of: StatsOf) -> bool:
-        column = self.columns.get(key)
-        return column is None or any(_has_column(stats_of(self.files[i]), key.name) for i in column.unread)
-
-    def _has_other_files(self, layout: PackLayout, stats_of: StatsOf) -> bool:
-        """Whether a file was replaced, between two readings of its footer, by one of the same size and time."""
-        found = ((stats_of(file), footer) for file, footer in zip(self.files, layout.footers.tolist(), strict=True))
-        return any(stats is not None and stats.footer != footer for stats, footer in found)
+    def is_complete(self, name: str) -> bool:
+        """Whether nothing is left to find out about a column (lower case) of any file."""
+        laid_out = (column for key, column in self.columns.items() if key.name.lower() == name)
+        if self.layout is not None and not self.layout.unread and any(not column.unread for column in laid_out):
+            return True
+        return self.kept is not None and bool(self.kept.has(name).all())
 
     def covers(self, index: int, name: str) -> bool:
-        """Whether the layout has this column of a file already, so that the file itself need not be kept."""
+        """Whether a column of a file is in the layout already, or kept, so that the file's footer need not be read."""
+        if self.kept is not None and self.kept.holds(index, name):
+            return True
         if self.layout is None or self.layout.counts[index] < 0:
             return False
         return any(key.name.lower() == name and index not in column.unread for key, column in self.columns.items())
+
+    def _knows(self, index: int, cache: FooterCache) -> bool:
+        return cache.get(self.files[index]) is not None or (self.kept is not None and bool(self.kept.counts[index] >= 0))
+
+    def _found(self, cache: FooterCache) -> _Found:
+        return [cache.get(file) for file in self.files] if len(cache) else None
+
+    def _column(self, layout: PackLayout, key: ColumnKey, cache: FooterCache) -> LaidOutColumn:
+        if self._lacks(key, cache):
+            self.columns[key] = self._lay_out_column(layout, key, self._found(cache))
+        return self.columns[key]
+
+    def _lacks(self, key: ColumnKey, cache: FooterCache) -> bool:
+        column, name = self.columns.get(key), key.name.lower()
+        return column is None or any(
+            _has_column(cache.get(self.files[i]), name) or (self.kept is not None and self.kept.holds(i, name))
+            for i in column.unread
+        )
+
+    def _has_other_files(self, layout: PackLayout, cache: FooterCache) -> bool:
+        """Whether a file was replaced, between two readings of its footer, by one of the same size and time."""
+        found = self._found(cache)
+        if found is None:
+            return False
+        pairs = zip(found, layout.footers.tolist(), strict=True)
+        return any(stats is not None and stats.footer != footer for stats, footer in pairs)
+
+    def _lay_out(self, found: _Found) -> PackLayout:
+        """What was read in this application counts where it is another file than the one that was kept."""
+        count, kept = len(self.files), self.kept
+        read = [] if found is None else [(i, stats) for i, stats in enumerate(found) if stats is not None]
+        counts = np.full(count, -1, dtype=np.int32)
+        footers, statuses = (np.zeros(count, dtype=np.uint64) for _ in range(2))
+        for i, stats in read:
+            counts[i], footers[i], statuses[i] = len(stats.starts), stats.footer, stats.status
+        mine = counts >= 0
+        if kept is not None:
+            kept.drop_others(counts, footers, statuses)
+            theirs = ~mine & (kept.counts >= 0)
+            counts[theirs], footers[theirs], statuses[theirs] = kept.counts[theirs], kept.footers[theirs], kept.statuses[theirs]
+        starts, rows = (_end_to_end([getattr(stats, name) for _, stats in read]) for name in ("starts", "rows"))
+        if kept is not None:
+            from_kept = expanded(kept.firsts[theirs], counts[theirs])
+            # Packs of what was read are in list order, and so are those of what was kept.
+            is_mine = np.repeat(mine, np.maximum(counts, 0))
+            starts, rows = _merged(is_mine, starts, kept.starts[from_kept]), _merged(is_mine, rows, kept.rows[from_kept])
+        return PackLayout(counts, starts, rows, tuple(np.flatnonzero(counts < 0).tolist()), footers, statuses)
+
+    def _lay_out_column(self, layout: PackLayout, key: ColumnKey, found: _Found) -> LaidOutColumn:
+        packs = len(layout.starts)
+        has_bounds, all_null = np.zeros(packs, dtype=np.bool_), np.zeros(packs, dtype=np.bool_)
+        nulls = np.ones(packs, dtype=np.bool_)
+        type = probe_type(key.type)
+        placed: list[tuple[Any, SeenBounds]] = []
+        firsts = np.cumsum(np.maximum(layout.counts, 0), dtype=np.int64) - np.maximum(layout.counts, 0)
+        unread = layout.counts >= 0
+        problem = ""
+        for i, stats in enumerate(found or ()):
+            if stats is None or not unread[i]:
+                continue
+            if not problem and (reason := stats.problem_of(key.name, key.case_sensitive)):
+                problem = f"{os.path.basename(self.files[i].path)}: {reason}"
+            if not _has_column(stats, key.name):
+                continue
+            unread[i] = False
+            count = int(layout.counts[i])
+            seen = None if type is None else _seen_bounds(stats, key, type, count)
+            if seen is not None:
+                placed.append((slice(int(firsts[i]), int(firsts[i]) + count), seen))
+        for piece in self.kept.pieces.get(key.name.lower(), ()) if self.kept is not None else ():
+            usable = unread[piece.files] & self._kept_as_laid_out(layout, piece)
+            files = piece.files[usable]
+            unread[files] = False
+            bounds = _meant(piece.matching, key)
+            seen = None if type is None or bounds is None else type.sees(bounds)
+            if seen is not None:
+                of_piece = expanded(piece.firsts[usable], layout.counts[files])
+                placed.append((expanded(firsts[files], layout.counts[files]), _of_packs(seen, of_piece)))
+        for span, seen in placed:
+            has_bounds[span], all_null[span], nulls[span] = seen.has_bounds, seen.all_null, seen.nulls
+        lows, highs = _levels(packs, type, placed)
+        hidden = None if type is None else type.hidden
+        unread_files = tuple(np.flatnonzero(unread).tolist())
+        return LaidOutColumn(pack_bounds(lows, highs, has_bounds, all_null, nulls, hidden), unread_files, problem)
+
+    def _kept_as_laid_out(self, layout: PackLayout, piece: KeptPiece) -> Bools:
+        assert self.kept is not None
+        files, kept = piece.files, self.kept
+        same: Bools = (kept.counts[files] >= 0) & (kept.footers[files] == layout.footers[files])
+        same &= kept.statuses[files] == layout.statuses[files]
+        return same
 
 
 def file_list(paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> FileList:
@@ -135,49 +250,26 @@ def _has_column(stats: FileStats | None, name: str) -> bool:
     return stats is not None and name.lower() in stats.columns
 
 
-def _lay_out(files: Sequence[FileIdentity], stats_of: StatsOf) -> PackLayout:
-    found = [stats_of(file) for file in files]
-    known = [stats for stats in found if stats is not None]
-    return PackLayout(
-        counts=np.array([-1 if stats is None else len(stats.starts) for stats in found], dtype=np.int32),
-        starts=_end_to_end([stats.starts for stats in known]),
-        rows=_end_to_end([stats.rows for stats in known]),
-        unread=tuple(i for i, stats in enumerate(found) if stats is None),
-        footers=np.array([0 if stats is None else stats.footer for stats in found], dtype=np.uint64),
-        statuses=np.array([0 if stats is None else stats.status for stats in found], dtype=np.uint64),
-    )
+def _merged(is_first: Bools, first: Int64s, second: Int64s) -> Int64s:
+    """One array of two: where it is true the next of the first."""
+    merged = np.empty(len(is_first), dtype=np.int64)
+    merged[is_first], merged[~is_first] = first, second
+    return merged
 
 
 def _end_to_end(arrays: list[Int64s]) -> Int64s:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
 
-def _lay_out_column(files: Sequence[FileIdentity], layout: PackLayout, key: ColumnKey, stats_of: StatsOf) -> LaidOutColumn:
-    packs = len(layout.starts)
-    has_bounds, all_null = np.zeros(packs, dtype=np.bool_), np.zeros(packs, dtype=np.bool_)
-    nulls = np.ones(packs, dtype=np.bool_)
-    type = probe_type(key.type)
-    placed: list[tuple[slice, SeenBounds]] = []
-    unread = []
-    problem = ""
-    at = 0
-    for i, count in enumerate(layout.counts.tolist()):
-        if count < 0:
-            continue
-        stats = stats_of(files[i])
-        if not _has_column(stats, key.name):
-            unread.append(i)
-        if not problem and stats is not None and (reason := stats.problem_of(key.name, key.case_sensitive)):
-            problem = f"{os.path.basename(files[i].path)}: {reason}"
-        seen = None if type is None else _seen_bounds(stats, key, type, count)
-        if seen is not None:
-            span = slice(at, at + count)
-            placed.append((span, seen))
-            has_bounds[span], all_null[span], nulls[span] = seen.has_bounds, seen.all_null, seen.nulls
-        at += count
-    lows, highs = _levels(packs, type, placed)
-    hidden = None if type is None else type.hidden
-    return LaidOutColumn(pack_bounds(lows, highs, has_bounds, all_null, nulls, hidden), tuple(unread), problem)
+def _meant(matching: tuple[FileColumn, ...], key: ColumnKey) -> ColumnBounds | None:
+    """The bounds of the one column that a query means; None where there is none, or more than one."""
+    meant = [column for column in matching if column.name == key.name] if key.case_sensitive else list(matching)
+    return meant[0].bounds if len(meant) == 1 else None
+
+
+def _of_packs(seen: SeenBounds, packs: Int64s) -> SeenBounds:
+    lows, highs = (tuple(level[packs] for level in levels) for levels in (seen.lows, seen.highs))
+    return SeenBounds(lows, highs, seen.has_bounds[packs], seen.all_null[packs], seen.nulls[packs])
 
 
 def _seen_bounds(stats: FileStats | None, key: ColumnKey, type: ProbeType, count: int) -> SeenBounds | None:
@@ -187,7 +279,7 @@ def _seen_bounds(stats: FileStats | None, key: ColumnKey, type: ProbeType, count
     return None if bounds is None else type.sees(bounds)
 
 
-def _levels(packs: int, type: ProbeType | None, placed: Sequence[tuple[slice, SeenBounds]]) -> tuple[Levels, Levels]:
+def _levels(packs: int, type: ProbeType | None, placed: Sequence[tuple[Any, SeenBounds]]) -> tuple[Levels, Levels]:
     """Lows and highs of all packs in as many levels as the file with the most has, as far as memory allows for that many packs.
 
     The levels that a file lacks are zero.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,9 @@ FIRST_READ_BYTES = 64 << 10
 LARGEST_FOOTER_BYTES = 256 << 20
 # What an array costs beyond its elements.
 ARRAY_OVERHEAD_BYTES = 128
+# A file that has not changed for this time is settled; on other filesystems, whose clock is another one.
+SETTLED_S = 2.0
+SETTLED_ELSEWHERE_S = 60.0
 
 _MAGIC = b"PAR1"
 _ENCRYPTED_MAGIC = b"PARE"
@@ -50,6 +54,8 @@ class FileStats:
     `footer` is a 64-bit digest of the footer: it tells a file from another one of its size and time, which Spark's listing can't.
     `starts` are byte offsets as parquet-java's BlockMetaData.getStartingPos gives them. `columns` has an entry for every asked name
     in lower case: the top-level columns that it may mean. `status` is the `status_digest` of a local file, 0 for any other.
+    `settled`: the file was old enough when it was read that whatever is put in its place has another time. `tail`: of a footer that
+    the bridge has brought, the digest of the file's tail.
     """
 
     footer: int
@@ -57,6 +63,8 @@ class FileStats:
     rows: Int64s
     columns: Mapping[str, tuple[FileColumn, ...]]
     status: int = 0
+    settled: bool = False
+    tail: bytes = b""
 
     def bounds_of(self, name: str, case_sensitive: bool) -> ColumnBounds | None:
         """The bounds of a column by Spark's name for it; None when it is missing, ambiguous or of another kind."""
@@ -97,6 +105,7 @@ class FooterProblem:
 
 def read_local_footer(path: str, size_bytes: int, mtime_ms: int, columns: Iterable[str]) -> FileStats | FooterProblem:
     """Statistics of the asked columns of a local file, which must still have the size and time of Spark's listing."""
+    began_ns = time.time_ns()
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -111,7 +120,16 @@ def read_local_footer(path: str, size_bytes: int, mtime_ms: int, columns: Iterab
     except OSError as error:
         return FooterProblem(f"the file can't be read: {error}")
     found = parse_footer_tail(tail[-wanted_bytes:], columns)
-    return found if isinstance(found, FooterProblem) else replace(found, status=status_digest(status))
+    if isinstance(found, FooterProblem):
+        return found
+    return replace(
+        found, status=status_digest(status), settled=is_settled(max(status.st_mtime_ns, status.st_ctime_ns), began_ns, SETTLED_S)
+    )
+
+
+def is_settled(changed_ns: int, now_ns: int, margin_s: float) -> bool:
+    """Whether a file that last changed then can't change again now and have the same time: clocks of files tick slowly."""
+    return changed_ns + int(margin_s * 1e9) < now_ns
 
 
 def status_digest(status: os.stat_result) -> int:

@@ -18,6 +18,7 @@ from rtfilter.errors import IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.index_layouts import completed
 from rtfilter.store.index_use import INDEX_STALE, Coverage, IndexUse, problem_of
+from rtfilter.store.kept_folder import KeptIn
 from rtfilter.store.packindex.catalog import Located
 from rtfilter.store.packindex.key_tests import test_of_filter
 from rtfilter.store.packindex.local_cache import cache_directory_of
@@ -122,6 +123,11 @@ class PackStore:
     def _listed_files(self) -> int:
         return sum(len(listed.files) for listed in self._lists.values())
 
+    def recall(self, digest: str, place: KeptIn, columns: Iterable[str], wait_s: float) -> None:
+        """Looks for kept footers, as FooterStore.recall does; what indexes say of their files counts from now on."""
+        told = functools.partial(self._trust.tell_digest, source=place.directory)
+        self.footers.recall(digest, place, columns, wait_s, told)
+
     def put_footer_bytes(self, digest: str, index: int, tail: bytes) -> None:
         """A footer from the bridge, as FooterStore.put_footer_bytes has it; what indexes say of the file counts from now on."""
         self.footers.put_footer_bytes(digest, index, tail)
@@ -159,7 +165,8 @@ class PackStore:
         asked. `accepts`: packs that filters keep whole are looked for too, which takes twice the time. `deadline_s`: when, by the
         monotonic clock, footers are not waited for any more, and indexes have next to no time.
         """
-        packs = self.footers.verdict(digest, filters, case_sensitive, min(wait_s, max(deadline_s - time.monotonic(), 0.0)))
+        cache = cache_directory_of(cache_directory)
+        packs = self.footers.verdict(digest, filters, case_sensitive, min(wait_s, max(deadline_s - time.monotonic(), 0.0)), cache)
         with self._lock:
             listed = self._lists.get(digest)
             if listed is not None:
@@ -174,9 +181,9 @@ class PackStore:
         tree = None if predicate is None else parse_predicate(predicate)
         places = store_places((), location) if location else listed.places
         try:
-            shelved = self.shelf.shelved(places, cache_directory_of(cache_directory))
+            shelved = self.shelf.shelved(places, cache)
             return self._with_indexes(
-                listed, packs, filters, tree, shelved, case_sensitive, location, deadline_s, max_stale, accepts
+                listed, packs, filters, tree, shelved, case_sensitive, location, deadline_s, max_stale, accepts, cache
             )
         except Exception as error:  # whatever an index has in it, what the footers say still holds
             _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
@@ -195,6 +202,7 @@ class PackStore:
         deadline_s: float,
         max_stale: float,
         accepts: bool,
+        cache: str,
     ) -> StoreVerdict:
         asked = [Leaf(each.column, each.type, test_of_filter(each.keys)) for each in filters]
         columns = [*asked, *(() if tree is None else leaves_of(tree))]
@@ -219,7 +227,7 @@ class PackStore:
         packs_told = 0
         if tree is not None and static is not None and not bool(static.reject.any()):
             packs_told = _packs_told(placed, leaves_of(tree), packs.packs_total, case_sensitive)
-        keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S)
+        keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S, cache)
         is_table = functools.partial(_holds_files_of, listed)
         mine = [each for each in shelved if each.index is None and each.concerns(is_table, bool(location))]
         # A table may have more directories than are looked into: of the others nothing is coming.
@@ -277,6 +285,7 @@ class PackStore:
         placed: Sequence[_Placed],
         verdicts: tuple[tuple[Bools, ...], Outcome | None],
         deadline_s: float,
+        cache: str,
     ) -> tuple[tuple[Bools, ...], Outcome | None]:
         """The verdicts without what indexes say of files that are not the indexed ones; only files that lose packs count."""
         keep, static = verdicts
@@ -289,7 +298,7 @@ class PackStore:
         doubtful = [
             i
             for i in np.unique(file_of[lost]).tolist()
-            if time.monotonic() > deadline_s or not self._is_unchanged(files[i], placed)
+            if time.monotonic() > deadline_s or not self._is_unchanged(files[i], placed, cache)
         ]
         if not doubtful:
             return keep, static
@@ -297,12 +306,12 @@ class PackStore:
         restored = tuple(np.where(back, theirs, ours) for ours, theirs in zip(keep, packs.keep, strict=True))
         return restored, None if static is None else Outcome(static.reject & ~back, static.accept & ~back)
 
-    def _is_unchanged(self, file: FileIdentity, placed: Sequence[_Placed]) -> bool:
+    def _is_unchanged(self, file: FileIdentity, placed: Sequence[_Placed], cache: str) -> bool:
         """Whether a file has the digest that every index which knows it has written down."""
         local = local_path(file.path)
         found = [known.digest for each in placed if (known := each.index.catalog().find(file)) is not None]
         if local is None:
-            return all(self._trust.was_told(file, digest) for digest in found)
+            return all(self._trust.was_told(file, digest, cache) for digest in found)
         return all(self._trust.is_unchanged(local, digest) for digest in found)
 
 

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_all
 from dataclasses import dataclass, field, replace
@@ -20,13 +20,19 @@ from rtfilter.store.file_lists import ColumnKey, FileList, PackLayout, file_list
 from rtfilter.store.filters import KeyFilter
 from rtfilter.store.footer_cache import FileIdentity, FooterCache
 from rtfilter.store.footers import (
+    SETTLED_ELSEWHERE_S,
     FileStats,
     FooterProblem,
+    is_settled,
     matches_listing,
     parse_footer_tail,
     read_local_footer,
     status_digest,
 )
+from rtfilter.store.kept_folder import KeptIn
+from rtfilter.store.kept_footers import KeptFooters
+from rtfilter.store.kept_list import KeptList, Recalled
+from rtfilter.store.packindex.footer import footer_digest
 from rtfilter.store.verdicts import might_match
 
 DEFAULT_CACHE_BYTES = 256 << 20
@@ -167,11 +173,16 @@ class FooterStore:
         self._most_lists = most_lists
         self._lists: OrderedDict[str, FileList] = OrderedDict()
         self._under_way: dict[tuple[FileIdentity, str], _UnderWay] = {}
+        self.kept = KeptFooters()
+        # How many footers were read in this application, and of how many files they were found kept.
+        self.footers_read = 0
+        self.footers_recalled = 0
         self._readers = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="footers")
 
     def close(self) -> None:
         """Ends the reading threads; what they have not begun is dropped."""
         self._readers.shutdown(wait=False, cancel_futures=True)
+        self.kept.close()
 
     def limit_cache(self, cache_bytes: int) -> None:
         """Sets the memory bound (`rtfilter.footers.cacheBytes`)."""
@@ -210,13 +221,53 @@ class FooterStore:
     def _listed_files(self) -> int:
         return sum(len(files.files) for files in self._lists.values())
 
-    def _list(self, digest: str) -> FileList | None:
+    def _list(self, digest: str, cache_directory: str | None = None) -> FileList | None:
+        """A list, without what another cache directory than this one has of its files."""
         files = self._lists.get(digest)
-        if files is not None:
-            self._lists.move_to_end(digest)
+        if files is None:
+            return None
+        if cache_directory is not None and not files.serves(cache_directory):
+            files = self._lists[digest] = files.without_kept()
+        self._lists.move_to_end(digest)
         return files
 
     # Footers
+
+    def recall(
+        self, digest: str, place: KeptIn, columns: Iterable[str], wait_s: float, told: Callable[[FileIdentity, bytes], None]
+    ) -> None:
+        """Looks in a cache directory for what earlier applications have read of a list, waiting at most so many seconds.
+
+        What comes later counts from then on, and what is read of the list from now on is kept there. `told`: hears the digest of
+        the tail of each file that only the bridge can read.
+        """
+        with self._lock:
+            files = self._list(digest, place.directory)
+            if files is None:
+                return
+            files.place = place
+            wanted = {name for name in _lowered(columns) if name not in files.recalled}
+            files.recalled |= wanted
+
+        def found(recalled: Recalled) -> None:
+            for i, tail in recalled.tails():
+                told(files.files[i], tail)
+            with self._lock:
+                if files.kept is None:
+                    files.kept = KeptList(len(files.files))
+                self.footers_recalled += len(files.kept.take(recalled))
+                if files.layout is not None:
+                    files.kept.drop_others(files.layout.counts, files.layout.footers, files.layout.statuses)
+
+        recall = self.kept.recall(place, files.files, wanted, found) if wanted else None
+        with self._lock:
+            if recall is not None:
+                files.recalls.append(recall)
+            recalls = tuple(files.recalls)
+        wait_for_all(recalls, wait_s)
+        with self._lock:
+            # One that takes longer is not waited for again.
+            files.recalls = [each for each in files.recalls if each not in recalls]
 
     def prefetch(self, digest: str, columns: Iterable[str]) -> None:
         """Starts to read, in the background, what is missing of these columns in local files. Unknown digest: nothing."""
@@ -234,7 +285,7 @@ class FooterStore:
                 under_way = _UnderWay(Future())
                 reads = [(files.files[i], paths[i], names) for i, names in group]
                 try:
-                    self._readers.submit(self._read_group, reads, under_way.done)
+                    self._readers.submit(self._read_group, reads, files.place, under_way.done)
                 except RuntimeError:
                     # The store was closed: nobody will ask.
                     return
@@ -264,8 +315,13 @@ class FooterStore:
             files = self._lists.get(digest)
             if files is None or not 0 <= index < len(files.files):
                 return
-            file, columns = files.files[index], sorted(files.asked_columns)
-        self._put(file, columns, parse_footer_tail(bytes(tail), columns))
+            file, columns, place = files.files[index], sorted(files.asked_columns), files.place
+        found = parse_footer_tail(bytes(tail), columns)
+        if isinstance(found, FileStats):
+            # A filesystem without times has nothing to tell two files of one size and path apart.
+            settled = file.mtime_ms > 0 and is_settled(file.mtime_ms * 1_000_000, time.time_ns(), SETTLED_ELSEWHERE_S)
+            found = replace(found, settled=settled, tail=footer_digest(bytes(tail)))
+        self._put(file, columns, place, found)
 
     def put_footer_error(self, digest: str, index: int, error: str) -> None:
         """The bridge could not read file `index` of the list."""
@@ -273,8 +329,8 @@ class FooterStore:
             files = self._lists.get(digest)
             if files is None or not 0 <= index < len(files.files):
                 return
-            file, columns = files.files[index], sorted(files.asked_columns)
-        self._put(file, columns, FooterProblem(f"Spark can't read the footer: {error}"))
+            file, columns, place = files.files[index], sorted(files.asked_columns), files.place
+        self._put(file, columns, place, FooterProblem(f"Spark can't read the footer: {error}"))
 
     def problems(self, digest: str) -> dict[str, str]:
         """Path and reason of the files of a list that could not be read lately."""
@@ -285,6 +341,9 @@ class FooterStore:
 
     def _missing(self, files: FileList, columns: Sequence[str], indices: Iterable[int]) -> list[_Read]:
         """Of these files, the columns that are neither known nor under way."""
+        columns = [name for name in columns if not files.is_complete(name)]
+        if not columns:
+            return []
         now = time.monotonic()
         missing = []
         for i in indices:
@@ -307,15 +366,18 @@ class FooterStore:
             for name in names:
                 self._under_way[files.files[i], name] = under_way
 
-    def _read_group(self, group: list[tuple[FileIdentity, str, tuple[str, ...]]], done: Future[None]) -> None:
+    def _read_group(self, group: list[tuple[FileIdentity, str, tuple[str, ...]]], place: KeptIn | None, done: Future[None]) -> None:
         try:
             for file, path, names in group:
-                self._put(file, names, read_local_footer(path, file.size_bytes, file.mtime_ms, names))
+                self._put(file, names, place, read_local_footer(path, file.size_bytes, file.mtime_ms, names))
         finally:
             done.set_result(None)
 
-    def _put(self, file: FileIdentity, columns: Iterable[str], found: FileStats | FooterProblem) -> None:
+    def _put(self, file: FileIdentity, columns: Iterable[str], place: KeptIn | None, found: FileStats | FooterProblem) -> None:
+        if place is not None and isinstance(found, FileStats):
+            self.kept.note(place, file, found)
         with self._lock:
+            self.footers_read += 1
             self._cache.put(file, found)
             for name in columns:
                 under_way = self._under_way.pop((file, name), None)
@@ -331,31 +393,36 @@ class FooterStore:
                 break
             if files is not current:
                 laid_out -= files.memory_bytes
-                files.drop_layout()
+                files.drop_all()
         self._cache.limit_bytes = max(0, self._cache_bytes - laid_out)
         self._cache.shrink()
 
     # Verdicts
 
     def verdict(
-        self, digest: str, filters: Sequence[ColumnFilter], case_sensitive: bool = False, wait_s: float = 1.0
+        self,
+        digest: str,
+        filters: Sequence[ColumnFilter],
+        case_sensitive: bool = False,
+        wait_s: float = 1.0,
+        cache_directory: str | None = None,
     ) -> Verdict | None:
         """Which packs each filter keeps; None when the digest is not known.
 
-        Waits at most `wait_s` seconds in all for footers under way. A local file counts only while its size and time are as listed,
-        and it is the very file whose footer was read.
+        Waits at most `wait_s` seconds in all for footers under way. What was kept counts if it is from `cache_directory`. A local
+        file counts only while its size and time are as listed, and it is the very file whose footer was read.
         """
         deadline = time.monotonic() + wait_s
         keys = [ColumnKey(each.column, each.type, case_sensitive) for each in filters]
         with self._lock:
-            files = self._list(digest)
+            files = self._list(digest, cache_directory)
             if files is None:
                 return None
             pending = self._pending(files, _lowered(key.name for key in keys))
         if pending:
             wait_for_all(pending, timeout=max(0.0, deadline - time.monotonic()))
         with self._lock:
-            layout, columns = files.laid_out(keys, self._cache.get)
+            layout, columns = files.laid_out(keys, self._cache)
             self._shrink(files)
         keep = tuple(might_match(column.bounds, each.keys) for column, each in zip(columns, filters, strict=True))
         spans = tuple(column.bounds.value_span for column in columns)
@@ -381,6 +448,8 @@ class FooterStore:
                 known = self._cache.get(files.files[i])
                 if known is not None and known.status == statuses[i]:
                     self._cache.drop(files.files[i])
+                if files.kept is not None and files.kept.statuses[i] == statuses[i]:
+                    files.kept.drop(i)
             if files.layout is layout:
                 files.drop_layout()
 
@@ -388,6 +457,7 @@ class FooterStore:
         if not self._under_way:
             return set()
         now = time.monotonic()
+        columns = [name for name in columns if not files.is_complete(name)]
         found = (self._under_way.get((file, name)) for file in files.files for name in columns)
         return {each.done for each in found if each is not None and each.is_pending(now)}
 

@@ -11,6 +11,8 @@ from rtfilter.store.footer_cache import FileIdentity
 from rtfilter.store.packindex.footer import footer_digest, read_tail
 
 MOST_KNOWN = 1_000_000
+# The source of what was brought in this application.
+_BRIDGE = ""
 
 # Size, times in ns, inode and device: a file put in another's place differs in one of them, even with size and time as before.
 _Signature: TypeAlias = tuple[int, int, int, int, int]
@@ -22,21 +24,24 @@ class FileTrust:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, tuple[_Signature, bytes]] = OrderedDict()
-        self._told: OrderedDict[FileIdentity, bytes] = OrderedDict()
+        self._told: OrderedDict[tuple[str, FileIdentity], bytes] = OrderedDict()
 
     def tell(self, file: FileIdentity, tail: bytes) -> None:
         """Takes in the tail of a file that this process can't open; identity and digest are all that there is to go by."""
-        digest = footer_digest(tail)
+        self.tell_digest(file, footer_digest(tail), _BRIDGE)
+
+    def tell_digest(self, file: FileIdentity, digest: bytes, source: str) -> None:
+        """The digest of such a tail, as a cache directory (`source`) has kept it."""
         with self._lock:
-            self._told[file] = digest
-            self._told.move_to_end(file)
+            self._told[source, file] = digest
+            self._told.move_to_end((source, file))
             while len(self._told) > MOST_KNOWN:
                 self._told.popitem(last=False)
 
-    def was_told(self, file: FileIdentity, digest: bytes) -> bool:
-        """Whether the file had this digest when its tail was brought; false when it was not."""
+    def was_told(self, file: FileIdentity, digest: bytes, source: str) -> bool:
+        """Whether the file had this digest when its tail was brought, now or as `source` has kept it; false when it was not."""
         with self._lock:
-            return self._told.get(file) == digest
+            return self._told.get((_BRIDGE, file), self._told.get((source, file))) == digest
 
     def is_unchanged(self, path: str, digest: bytes) -> bool:
         """Whether the file at a local path has this footer digest; false when it can't be read."""

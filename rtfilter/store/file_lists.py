@@ -20,7 +20,7 @@ from rtfilter.store.kept_folder import KeptIn
 from rtfilter.store.kept_list import KeptList, KeptPiece, expanded
 from rtfilter.store.paths import local_path
 from rtfilter.store.probe_types import ProbeType, SeenBounds, probe_type
-from rtfilter.store.verdicts import PackBounds, pack_bounds
+from rtfilter.store.table_bounds import Part, TableBounds, parts_of, table_bounds
 
 # What is known of each file of a list, None where no file has anything.
 _Found: TypeAlias = list[FileStats | None] | None
@@ -62,7 +62,7 @@ class LaidOutColumn:
     `problem`: the first file of which it can't be understood, and why; empty where there is none.
     """
 
-    bounds: PackBounds
+    bounds: TableBounds
     unread: tuple[int, ...]
     problem: str = ""
 
@@ -219,7 +219,8 @@ class FileList:
         lows, highs = _levels(packs, type, placed)
         hidden = None if type is None else type.hidden
         unread_files = tuple(np.flatnonzero(unread).tolist())
-        return LaidOutColumn(pack_bounds(lows, highs, has_bounds, all_null, nulls, hidden), unread_files, problem)
+        whole = Part(np.maximum(layout.counts, 0), lows, highs, has_bounds, all_null, nulls)
+        return LaidOutColumn(table_bounds(parts_of(whole), hidden), unread_files, problem)
 
     def _kept_as_laid_out(self, layout: PackLayout, piece: KeptPiece) -> Bools:
         assert self.kept is not None

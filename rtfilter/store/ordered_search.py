@@ -35,10 +35,10 @@ def meets_a_range(lows: Levels, highs: Levels, range_lows: Levels, range_highs: 
     first_of = np.diff(begun, prepend=0)
     reached = int(begun[-1])
     found = np.zeros(len(lows[0]), dtype=np.bool_)
-    met: Bools = np.ones(reached, dtype=np.bool_)
+    met: Bools | None = None
     for range_low, high in zip(range_lows[::-1], highs[::-1], strict=True):
         first_low, end = np.repeat(range_low, first_of), high[:reached]
-        met = (first_low < end) | ((first_low == end) & met)
+        met = first_low <= end if met is None else (first_low < end) | ((first_low == end) & met)
     found[:reached] = met
     return found
 

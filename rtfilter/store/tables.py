@@ -33,7 +33,7 @@ from rtfilter.store.kept_folder import KeptIn
 from rtfilter.store.kept_footers import KeptFooters
 from rtfilter.store.kept_list import KeptList, Recalled
 from rtfilter.store.packindex.footer import footer_digest
-from rtfilter.store.verdicts import might_match
+from rtfilter.store.table_bounds import table_might_match
 
 DEFAULT_CACHE_BYTES = 256 << 20
 MOST_LISTS = 64
@@ -424,7 +424,7 @@ class FooterStore:
         with self._lock:
             layout, columns = files.laid_out(keys, self._cache)
             self._shrink(files)
-        keep = tuple(might_match(column.bounds, each.keys) for column, each in zip(columns, filters, strict=True))
+        keep = tuple(table_might_match(column.bounds, each.keys) for column, each in zip(columns, filters, strict=True))
         spans = tuple(column.bounds.value_span for column in columns)
         bounded = tuple(~column.bounds.unknown for column in columns)
         of_columns = tuple(column.problem for column in columns)

@@ -7,6 +7,7 @@ nothing, unless the filter keeps nulls); one of which nothing is known is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,7 @@ class PackBounds:
 
     unknown: Bools
     nulls: Bools
-    bounded: npt.NDArray[np.intp]
+    bounded: npt.NDArray[Any]
     lows: Levels
     highs: Levels
     value_span: int | None
@@ -52,7 +53,8 @@ class PackBounds:
 
     @property
     def memory_bytes(self) -> int:
-        return sum(array.nbytes for array in (self.unknown, self.nulls, self.bounded, *self.lows, *self.highs))
+        arrays = (self.unknown, self.nulls, self.bounded, *self.lows, *self.highs)
+        return sum(array.nbytes if array.strides[0] else array.itemsize for array in arrays)
 
 
 def pack_bounds(
@@ -67,7 +69,12 @@ def pack_bounds(
     if lows[0].dtype == np.int64 and len(bounded):
         span = int(highs[0].max()) - int(lows[0][0]) + 1
     may_hold_null = np.ones_like(unknown) if nulls is None else nulls
-    return PackBounds(unknown, may_hold_null, bounded, lows, highs, span, hidden)
+    return PackBounds(_thin(unknown), _thin(may_hold_null), bounded, lows, highs, span, hidden)
+
+
+def _thin(flags: Bools) -> Bools:
+    """The same flags; where all are false, in the memory of one."""
+    return flags if bool(flags.any()) or not len(flags) else np.broadcast_to(np.False_, flags.shape)
 
 
 def might_match(packs: PackBounds, keys: KeyFilter) -> Bools:
@@ -90,7 +97,7 @@ def might_match(packs: PackBounds, keys: KeyFilter) -> Bools:
     if packs.hidden is not None:
         hidden = (np.array([packs.hidden], dtype=np.int64),)
         meets |= meets_a_range(hidden, hidden, range_lows, range_highs)
-    kept[packs.bounded] |= meets
+    kept[packs.bounded[meets]] = True
     return kept
 
 

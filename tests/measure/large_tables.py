@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,7 +25,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rtfilter.store.filters import filter_of_keys
+from rtfilter.store.table_bounds import Part, table_bounds, table_might_match
+
 LATER = 5
+# Values between the first of a file and the first of the next one.
+FILE_SPAN = 1_000_000
+FILES_AT_ONCE = 10_000
 # What D1 of issue 54 asks for: seconds, and times what is added to a later query.
 MOST_ADDED_S, MOST_TIMES_LATER = 1.0, 1.3
 
@@ -118,6 +126,51 @@ def later_added_s(told: dict[str, Any]) -> float:
     return median(added_s(told, number) for number in range(1, len(told["own_ms"])))
 
 
+def measure_verdicts(files: int, packs: int) -> None:
+    """A column of files with so many packs each, under ten keys. The packs of `scattered` have all to be looked at."""
+    rng = np.random.default_rng(1)
+    print(f"{files:,} files of {packs} packs, {files * packs:,} packs, ten keys; a process with {peak_mb():,.0f} MB", flush=True)
+    keys = {
+        "files settle it": np.arange(10) * files // 10 * FILE_SPAN + FILE_SPAN - 1,
+        "ten files": np.arange(10) * files // 10 * FILE_SPAN + 12_345,
+        "scattered": rng.integers(0, files * FILE_SPAN, 10),
+    }
+    for scattered in (False, True):
+        began = time.perf_counter()
+        table = table_bounds(made_up(files, packs, scattered))
+        print(f"{'scattered' if scattered else 'in order'}: bounds made in {time.perf_counter() - began:.1f} s", flush=True)
+        for name, asked in keys.items():
+            if scattered == (name == "scattered"):
+                taken = []
+                for _ in range(5):
+                    began = time.perf_counter()
+                    mask = table_might_match(table, filter_of_keys(np.sort(asked)))
+                    taken.append((time.perf_counter() - began) * 1000)
+                shown, kept = ", ".join(f"{ms:.0f}" for ms in taken), int(np.count_nonzero(mask))
+                print(f"  {name}: {median(taken):,.0f} ms ({shown}); {kept:,} packs kept", flush=True)
+        arrays_mb = (table.memory_bytes + len(mask)) / 1e6
+        print(f"  arrays {arrays_mb:,.0f} MB, most of the process so far {peak_mb():,.0f} MB", flush=True)
+        del table, mask
+
+
+def made_up(files: int, packs: int, scattered: bool) -> Iterator[Part]:
+    """Files of FILE_SPAN values each in order, with a gap at their ends; or packs anywhere, as wide as a hundredth of a file."""
+    rng = np.random.default_rng(2)
+    for first in range(0, files, FILES_AT_ONCE):
+        count = min(FILES_AT_ONCE, files - first)
+        if scattered:
+            lows = rng.integers(0, files * FILE_SPAN, count * packs)
+        else:
+            within = rng.integers(0, FILE_SPAN * 9 // 10, (count, packs))
+            lows = ((first + np.arange(count))[:, None] * FILE_SPAN + within).ravel()
+        has_bounds, none = np.ones(count * packs, dtype=np.bool_), np.zeros(count * packs, dtype=np.bool_)
+        yield Part(np.full(count, packs, dtype=np.int32), (lows,), (lows + FILE_SPAN // 100,), has_bounds, none, none)
+
+
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--part", choices=("footers", "verdicts"), required=True)
@@ -127,3 +180,5 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.part == "footers":
         measure_footers(given.files or 20_000, given.pairs)
+    else:
+        measure_verdicts(given.files or 1_000_000, given.packs)

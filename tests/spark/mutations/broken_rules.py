@@ -18,7 +18,7 @@ from planner.expressions import CoalesceDefault, Expression, OtherExpression, in
 from planner.nodes import LEFT, RIGHT
 from planner.reasons import Refusal
 from planner.shifts import UNMOVED
-from rtfilter.store import verdicts
+from rtfilter.store import table_bounds, verdicts
 from rtfilter.store.arrays import Bools, Levels
 from rtfilter.store.filters import KeyFilter
 from rtfilter.store.ordered_search import meets_a_range
@@ -26,7 +26,7 @@ from rtfilter.store.ordered_search import meets_a_range
 NOTHING = "nothing"
 
 _source_column = columns.source_column
-_might_match = verdicts.might_match
+_might_match = table_bounds.table_might_match
 _placeholder_fields = Placeholder.to_dict
 
 
@@ -72,7 +72,7 @@ def _open_range(lows: Levels, highs: Levels, range_lows: Levels, range_highs: Le
     return meets_a_range(lows, highs, range_lows, seen)
 
 
-def _unknown_means_no(packs: verdicts.PackBounds, keys: KeyFilter) -> Bools:
+def _unknown_means_no(packs: table_bounds.TableBounds, keys: KeyFilter) -> Bools:
     return _might_match(packs, keys) & ~packs.unknown
 
 
@@ -80,7 +80,7 @@ def _without_nulls(placeholder: Placeholder) -> dict[str, object]:
     return {**_placeholder_fields(placeholder), "keep_nulls": False}
 
 
-def _with_nulls(packs: verdicts.PackBounds, keys: KeyFilter) -> Bools:
+def _with_nulls(packs: table_bounds.TableBounds, keys: KeyFilter) -> Bools:
     return _might_match(packs, replace(keys, keep_nulls=True))
 
 
@@ -89,7 +89,7 @@ def _rows_without_nulls() -> Iterator[None]:
     """Rows are tested as if a null never equalled a null; packs with nulls are kept."""
     with (
         mock.patch.object(Placeholder, "to_dict", _without_nulls),
-        mock.patch("rtfilter.store.tables.might_match", _with_nulls),
+        mock.patch("rtfilter.store.tables.table_might_match", _with_nulls),
     ):
         yield
 
@@ -151,9 +151,9 @@ BROKEN: dict[str, Broken] = {
     "a filter of two columns takes them in the wrong order": Broken(
         lambda: mock.patch.object(Placeholder, "to_dict", _swapped), (" and r0.",), found_by=(48,)
     ),
-    # might_match is imported by name where it is used.
+    # table_might_match is imported by name where it is used.
     "an unknown pack is rejected": Broken(
-        lambda: mock.patch("rtfilter.store.tables.might_match", _unknown_means_no), found_by=(9,)
+        lambda: mock.patch("rtfilter.store.tables.table_might_match", _unknown_means_no), found_by=(9,)
     ),
 }
 

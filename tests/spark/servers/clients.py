@@ -55,10 +55,17 @@ def run_own_session(conf: Mapping[str, str], sessions: Sequence[Sequence[str]], 
 
 def run_thrift(conf: Mapping[str, str], sessions: Sequence[Sequence[str]], folder: Path) -> str:
     """Runs the statements of each session over JDBC in a Thrift server; what they printed."""
+    with thrift_server(conf, folder) as port:
+        return _beeline(port, sessions, folder)
+
+
+@contextmanager
+def thrift_server(conf: Mapping[str, str], folder: Path) -> Iterator[int]:
+    """A Thrift server on this machine, and its port."""
     port = _free_port()
     main = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
     with _server(main, {"spark.hadoop.hive.server2.thrift.port": str(port), **conf}, port, folder):
-        return _beeline(port, sessions, folder)
+        yield port
 
 
 def run_connect(conf: Mapping[str, str], sessions: Sequence[Sequence[str]], folder: Path) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 from rtfilter.errors import QueryLogError
 from rtfilter.feedback.lessons import lessons_of
 from rtfilter.feedback.store import FeedbackStore
-from rtfilter.host.lanes import LaneFullError, Lanes
 from rtfilter.host.query_log import append_line, log_line
+from rtfilter.lanes import LaneFullError, Lanes
 from rtfilter.options import Options
 
 # Files of rtfilter.feedback.path that are held open, beside the one of the cache directory.

@@ -24,8 +24,10 @@ INDEX_COMING = "INDEX_COMING"
 INDEX_UNREACHABLE = "INDEX_UNREACHABLE"
 # Its copy can't be kept on this machine: no room, or no right to write.
 INDEX_CACHE = "INDEX_CACHE"
-# Its copy would be larger than rtfilter.store.cacheBytes.
+# Its copy would be larger than rtfilter.store.cacheBytes, or it has more of something than an index may have.
 INDEX_TOO_LARGE = "INDEX_TOO_LARGE"
+# It is not open yet, or took so long to open that it is left alone.
+INDEX_SLOW = "INDEX_SLOW"
 
 _REBUILD = "cancel it, then rebuild it (refresh in mode full; create, where cancel has left none)"
 _WAYS_OUT = {
@@ -34,6 +36,7 @@ _WAYS_OUT = {
     INDEX_DELETED: "restore or vacuum it",
     INDEX_GONE: "make it anew, and set rtfilter.store.location for tables that are overwritten",
     INDEX_UNFINISHED: "wait for its writer, or cancel it",
+    INDEX_SLOW: "optimize and vacuum it, or remove it, if this stays so",
     INDEX_UNREACHABLE: "check the path and the rights to it; later queries try again",
 }
 

@@ -181,7 +181,7 @@ class PackStore:
         tree = None if predicate is None else parse_predicate(predicate)
         places = store_places((), location) if location else listed.places
         try:
-            shelved = self.shelf.shelved(places, cache)
+            shelved = self.shelf.shelved(places, cache, deadline_s)
             return self._with_indexes(
                 listed, packs, filters, tree, shelved, case_sensitive, location, deadline_s, max_stale, accepts, cache
             )
@@ -212,8 +212,8 @@ class PackStore:
             for each in shelved
             if each.index is not None and any(each.index.column(leaf.column, leaf.type, case_sensitive) for leaf in columns)
         ]
-        packs = completed(packs, [self._located(index, listed) for _, index in relevant])
-        found = [self._place(each, index, listed, packs) for each, index in relevant]
+        packs = completed(packs, [self._located(index, listed, deadline_s) for _, index in relevant])
+        found = [self._place(each, index, listed, packs, deadline_s) for each, index in relevant]
         self._remember(found)
         placed = [each for each in found if each.coverage.stale_share <= max_stale]
         judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts)
@@ -245,7 +245,7 @@ class PackStore:
             while len(self._coverages) > MOST_COVERAGES:
                 self._coverages.popitem(last=False)
 
-    def _located(self, index: PackIndex, listed: _Listed) -> Located:
+    def _located(self, index: PackIndex, listed: _Listed, deadline_s: float) -> Located:
         """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms.
 
         What an index with a problem says is not kept: the problem may go.
@@ -254,7 +254,7 @@ class PackStore:
         with self._lock:
             found = listed.located.get(key)
         if found is None:
-            found = index.catalog().locate(listed.files)
+            found = index.catalog(deadline_s).locate(listed.files)
             if index.problems:
                 return found
             with self._lock:
@@ -263,9 +263,9 @@ class PackStore:
                 listed.located[key] = found
         return found
 
-    def _place(self, shelved: ShelvedIndex, index: PackIndex, listed: _Listed, packs: Verdict) -> _Placed:
+    def _place(self, shelved: ShelvedIndex, index: PackIndex, listed: _Listed, packs: Verdict, deadline_s: float) -> _Placed:
         """The packs that footers and index agree on: same file, same number of packs, same starts."""
-        located = self._located(index, listed)
+        located = self._located(index, listed, deadline_s)
         same = (packs.counts == located.counts) & (packs.counts >= 0)
         places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
         agree = (packs.starts[places] == located.starts[mine]) & (packs.rows[places] == located.rows[mine])

@@ -19,8 +19,8 @@ from rtfilter.folders import CACHE_VARIABLE
 from rtfilter.host import accounts, query_log
 from rtfilter.host.accounts import MOST_STORES, Accounts
 from rtfilter.host.frames import PROTOCOL, Frame
-from rtfilter.host.lanes import MOST_LANES, MOST_WAITING
 from rtfilter.host.requests import FEEDBACK_FILE, Requests
+from rtfilter.lanes import MOST_LANES, MOST_WAITING
 from rtfilter.options import Options
 from rtfilter.own_files import open_own
 from tests.feedback.test_lessons import executed

@@ -17,7 +17,7 @@ from rtfilter.store.packindex.log import LogView
 from rtfilter.store.packindex.merge import merge_segments
 from rtfilter.store.packindex.reader import table_root
 from rtfilter.store.packindex.sketching import TableFile
-from rtfilter.store.packindex.snapshot import DataFile, Definition, Drift, Segment, Snapshot
+from rtfilter.store.packindex.snapshot import MOST_SEGMENTS, DataFile, Definition, Drift, Segment, Snapshot
 from rtfilter.store.packindex.storage import DATA, IndexStorage
 
 REFRESH_MODES = ("full", "incremental", "quick")
@@ -78,6 +78,9 @@ def refresh(
             _refuse_nothing(table.files, report)
             new = Snapshot(old.definition, () if segment is None else (segment,))
         else:
+            if mode == "incremental" and len(old.segments) >= MOST_SEGMENTS:
+                # Before the table is read for nothing.
+                raise IndexStorageError(log.too_many_segments(storage, len(old.segments) + 1))
             catalog = _catalog_or_none(storage, old)
             if catalog is None and mode == "quick":
                 raise IndexStorageError(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.packindex.allowance import UNLIMITED, Allowance
 from rtfilter.store.packindex.datafiles import open_data_file
 from rtfilter.store.packindex.segments import FILES_SCHEMA, PACKS_SCHEMA
 from rtfilter.store.packindex.snapshot import Snapshot
@@ -91,36 +93,46 @@ def stored_path(path: str, root: str) -> str:
     return path if local is None else f"file:{local}"
 
 
-def load_catalog(storage: IndexFiles, snapshot: Snapshot, root: str) -> Catalog:
+def load_catalog(storage: IndexFiles, snapshot: Snapshot, root: str, allowance: Allowance = UNLIMITED) -> Catalog:
     """The files and packs of a snapshot.
 
     Raises:
-        IndexStorageError: a file of the index is missing or damaged, or contradicts itself.
+        IndexStorageError: a file of the index is missing or damaged, or contradicts itself, or more is allowed than it takes.
     """
     files: list[IndexedFile] = []
     packs = []
     first = 0
     for segment in snapshot.segments:
+        allowance.check()
         listed = open_data_file(storage, segment.files, FILES_SCHEMA).read_all()
         packs.append(open_data_file(storage, segment.packs, PACKS_SCHEMA).read_all())
         try:
-            files += [_indexed_file(row, first, segment.packs.rows) for row in listed.to_pylist()]
-        except (TypeError, ValueError) as error:
+            files += _indexed_files(listed, first, segment.packs.rows)
+        except (pa.ArrowException, ValueError) as error:
             raise IndexStorageError(f"{segment.files.name} of the index is damaged: {error}.") from error
         first += segment.packs.rows
     table = pa.concat_tables(packs) if packs else PACKS_SCHEMA.empty_table()
-    if table["start"].null_count or table["rows"].null_count:
+    if any(column.null_count for column in table.columns):
         raise IndexStorageError(f"the packs of the index in {storage.place} have nulls where none can be.")
     starts, rows = (np.asarray(table[name]).astype(np.int64, copy=False) for name in PACKS_SCHEMA.names)
     return Catalog(files, starts, rows, root)
 
 
-def _indexed_file(row: dict[str, object], first: int, packs: int) -> IndexedFile:
-    path, size, mtime, digest, begin, count = (row[name] for name in FILES_SCHEMA.names)
-    if not (isinstance(path, str) and isinstance(digest, bytes)):
-        raise ValueError("a file without path or digest")
-    if not (isinstance(size, int) and isinstance(mtime, int) and isinstance(begin, int) and isinstance(count, int)):
-        raise ValueError(f"{path}: a number is missing")
-    if not (begin >= 0 and count >= 0 and begin + count <= packs):
-        raise ValueError(f"{path}: packs {begin} to {begin + count} of {packs}")
-    return IndexedFile(path, size, mtime, digest, first + begin, count)
+def _indexed_files(table: Any, first: int, packs: int) -> Iterator[IndexedFile]:
+    """The files of a segment whose packs are numbered from `first` on.
+
+    Raises:
+        ValueError, pa.ArrowException: something is missing or impossible.
+    """
+    if any(column.null_count for column in table.columns):
+        raise ValueError("something of a file is missing")
+    begins, counts = (np.asarray(table[name]).astype(np.int64, copy=False) for name in ("first_pack", "packs"))
+    # Without sums, which may be beyond 64 bits.
+    if bool(((begins < 0) | (counts < 0) | (begins > packs) | (counts > packs - begins)).any()):
+        raise ValueError(f"a file has packs that are not among the segment's {packs}")
+    in_order = np.argsort(begins[counts > 0], kind="stable")
+    ends = (begins + counts)[counts > 0][in_order]
+    if bool((begins[counts > 0][in_order][1:] < ends[:-1]).any()):
+        raise ValueError("two files have the same packs")
+    columns = (table[name].to_pylist() for name in ("path", "size_bytes", "mtime_ms", "footer_digest"))
+    return map(IndexedFile, *columns, (begins + first).tolist(), counts.tolist())

@@ -20,7 +20,7 @@ from rtfilter.errors import IndexStorageError
 from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError
 from rtfilter.store.packindex.footer import parsed_footer, read_tail
 from rtfilter.store.packindex.snapshot import DataFile
-from rtfilter.store.packindex.storage import IndexFiles
+from rtfilter.store.packindex.storage import IndexFiles, open_ordinary
 from rtfilter.store.sketches.arrays import Int64s
 from rtfilter.store.sketches.kinds import Sketch
 from rtfilter.store.sketches.rows import SketchRows, load_rows, sketch_schema
@@ -94,7 +94,7 @@ def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFi
     """
     path = storage.local_file(file.name)
     try:
-        with open(path, "rb") as opened:
+        with open_ordinary(path) as opened:
             status = os.fstat(opened.fileno())
             size = status.st_size
             if size != file.bytes:

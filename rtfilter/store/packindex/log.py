@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rtfilter.errors import IndexStateError, IndexStorageError
-from rtfilter.store.packindex.snapshot import Snapshot, snapshot_from_dict
-from rtfilter.store.packindex.storage import LOG, IndexFiles, IndexStorage
+from rtfilter.store.packindex.allowance import UNLIMITED, Allowance
+from rtfilter.store.packindex.snapshot import MOST_SEGMENTS, Snapshot, snapshot_from_dict
+from rtfilter.store.packindex.storage import LARGEST_LOG_ENTRY_BYTES, LOG, IndexFiles, IndexStorage
 
 FORMAT = 1
 ACTIVE, DELETED, DOES_NOT_EXIST = "ACTIVE", "DELETED", "DOES_NOT_EXIST"
@@ -27,6 +28,10 @@ UNREADABLE = "UNREADABLE"
 # Longer than any action takes: a writer that is still at work must find the numbers after its own taken, not freed.
 KEPT_S = 86_400.0
 OTHER_VERSION = "OTHER_VERSION"
+# Lists and objects, and commas, of one entry: as the largest has them.
+MOST_PARTS = 150_000
+MOST_VALUES = 500_000
+_LONGEST_WHY = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ _TRANSIENT = (CANCELLING, *(each.transient for each in (CREATE, REFRESH, OPTIMIZ
 class LogEntry:
     """One entry. `at_s`: seconds since 1970, for people. Stable entries but DOES_NOT_EXIST have a snapshot.
 
-    `token`: no two entries have the same, not even those of one number in an index that was removed and made again.
+    `token`: no two entries have the same, not even those of one number in an index that was removed and made again. `why`: of an
+    UNREADABLE one, what is the matter with it.
     """
 
     number: int
@@ -60,6 +66,7 @@ class LogEntry:
     writer: str
     snapshot: Snapshot | None
     token: str = ""
+    why: str = ""
 
     @property
     def version(self) -> str:
@@ -97,14 +104,15 @@ class LogView:
         return None if self.stable is None else self.stable.snapshot
 
 
-def read_log(storage: IndexFiles) -> LogView:
+def read_log(storage: IndexFiles, allowance: Allowance = UNLIMITED) -> LogView:
     """The end of an index's log; an entry that can't be read counts as an action that died.
 
     Raises:
-        IndexStorageError: the place can't be listed.
+        IndexStorageError: the place can't be listed, or more is allowed than it takes.
     """
     latest: LogEntry | None = None
     for name in reversed(storage.names(LOG)):
+        allowance.check()
         entry = _read_entry(storage, name)
         latest = latest or entry
         if entry.is_stable:
@@ -119,12 +127,29 @@ def _number_of(name: str) -> int:
 def _read_entry(storage: IndexFiles, name: str) -> LogEntry:
     number = _number_of(name)
     try:
-        content = json.loads(storage.read(name))
+        content = _parsed(storage.read(name))
         if isinstance(content, Mapping) and type(content.get("format")) is int and content["format"] != FORMAT:
             return LogEntry(number, OTHER_VERSION, 0.0, "", None)
         return _entry_from_dict(number, content)
-    except (IndexStorageError, ValueError, RecursionError):
-        return LogEntry(number, UNREADABLE, 0.0, "", None)
+    except (IndexStorageError, ValueError, RecursionError) as error:
+        return _unreadable(number, error)
+
+
+def _unreadable(number: int, error: Exception) -> LogEntry:
+    why = " ".join(str(error).split()).rstrip(".")
+    return LogEntry(number, UNREADABLE, 0.0, "", None, why=f"{why[:_LONGEST_WHY]} …" if len(why) > _LONGEST_WHY else why)
+
+
+def _parsed(text: bytes) -> Any:
+    """An entry's JSON, unless it is much more than any entry has: an empty list is 2 bytes here and 56 in memory.
+
+    Raises:
+        ValueError, RecursionError: it is, or it is no JSON.
+    """
+    parts, values = text.count(b"{") + text.count(b"["), text.count(b",")
+    if parts > MOST_PARTS or values > MOST_VALUES:
+        raise ValueError(f"{parts} lists and objects and {values} commas are more than any entry has")
+    return json.loads(text)
 
 
 def _entry_from_dict(number: int, content: Any) -> LogEntry:
@@ -132,7 +157,7 @@ def _entry_from_dict(number: int, content: Any) -> LogEntry:
         raise ValueError("not an entry of this format")
     state, at_s, writer = content.get("state"), content.get("at_s"), str(content.get("writer"))
     if state not in STABLE and state not in _TRANSIENT:
-        raise ValueError(f"an unknown state {state!r}")
+        raise ValueError(f"an unknown state {state!r:.40}")
     has_snapshot = state in (ACTIVE, DELETED)
     snapshot = snapshot_from_dict(content["snapshot"]) if has_snapshot and "snapshot" in content else None
     if has_snapshot and snapshot is None:
@@ -220,7 +245,18 @@ def _append(storage: IndexStorage, number: int, state: str, snapshot: Snapshot |
     entry: dict[str, Any] = {"format": FORMAT, "state": state, "at_s": at_s, "writer": _writer(), "token": token}
     if snapshot is not None:
         entry["snapshot"] = snapshot.to_dict()
-    return storage.create(f"{LOG}/{number:020d}.json", json.dumps(entry, separators=(",", ":")).encode())
+    content = json.dumps(entry, separators=(",", ":")).encode()
+    if snapshot is not None and (len(content) > LARGEST_LOG_ENTRY_BYTES or len(snapshot.segments) > MOST_SEGMENTS):
+        raise IndexStorageError(too_many_segments(storage, len(snapshot.segments)))
+    return storage.create(f"{LOG}/{number:020d}.json", content)
+
+
+def too_many_segments(storage: IndexStorage, segments: int) -> str:
+    """What a writer says that would make an entry which no reader takes."""
+    return (
+        f"the index in {storage.place} would have {segments} segments, more than an entry of its log may hold "
+        f"({MOST_SEGMENTS} segments and {LARGEST_LOG_ENTRY_BYTES >> 20} MiB); use optimize, which merges them."
+    )
 
 
 def _writer() -> str:

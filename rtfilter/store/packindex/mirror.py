@@ -19,6 +19,7 @@ from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.local_cache import LocalCache
 from rtfilter.store.packindex.log import ACTIVE, LogView
 from rtfilter.store.packindex.mirrored import MirroredFiles, bring, end_of_log, files_in, needed_files
+from rtfilter.store.packindex.openings import Openings
 from rtfilter.store.packindex.reader import PackIndex, table_root
 from rtfilter.store.packindex.remote import Answer, RemoteEntry, Wish, entries_of, list_wish, proper_folders
 from rtfilter.store.packindex.shelved import TRY_AGAIN_S, ShelvedIndex, problem_of_log, shelved_in
@@ -78,9 +79,9 @@ class _Place:
 class Mirror:
     """Thread-safe. What is wanted goes out as steps, what the bridge has found comes in as their answers."""
 
-    def __init__(self, loaded: LoadedBatches) -> None:
+    def __init__(self, loaded: LoadedBatches, openings: Openings | None = None) -> None:
         self._lock = threading.Lock()
-        self._loaded = loaded
+        self._loaded, self._openings = loaded, openings
         self._places: OrderedDict[_Key, _Place] = OrderedDict()
         self._looks: OrderedDict[str, tuple[Look, tuple[_Key, ...]]] = OrderedDict()
         self._told = ToldOnce()
@@ -218,7 +219,7 @@ class Mirror:
         # An index keeps what it could not open as not there, though the copies are well: nothing but a new one tries again.
         if same is None or brought or is_coming or (problems and now - same.opened_s >= TRY_AGAIN_S):
             files.keep_only(view.stable.number)
-            return _Mirrored(files, PackIndex(files, view.snapshot, version, self._loaded), columns, now)
+            return _Mirrored(files, PackIndex(files, view.snapshot, version, self._loaded, self._openings), columns, now)
         return replace(same, is_checked=bool(problems))
 
     def _log_once(self, what: str, problem: IndexProblem | None, cache: LocalCache) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rtfilter.store.index_use import INDEX_COMING, INDEX_TOO_LARGE, INDEX_UNFINISHED, IndexProblemError
+from rtfilter.store.packindex.allowance import Allowance
 from rtfilter.store.packindex.local_cache import LocalCache, discard
 from rtfilter.store.packindex.log import LogView, read_log
 from rtfilter.store.packindex.remote import Answer, RemoteEntry, Wish, checked, down_wish, text_wish
@@ -87,9 +89,11 @@ def needed_files(snapshot: Snapshot, columns: Collection[str]) -> list[DataFile]
 
 def end_of_log(files: MirroredFiles) -> Generator[list[Wish], Sequence[Answer], LogView]:
     """The end of a log, whose entries come one by one until a stable one is found. Raises IndexStorageError."""
+    allowance = Allowance(wall_s=math.inf)
     for _ in range(MOST_ENTRIES_READ):
         try:
-            return read_log(files)
+            with allowance.at_work():
+                return read_log(files, allowance)
         except EntryNeededError as needed:
             name, wish = needed.name, text_wish(f"{files.place}/{needed.name}")
         answers = yield [wish]

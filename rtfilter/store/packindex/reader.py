@@ -12,10 +12,12 @@ from itertools import pairwise
 import numpy as np
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_COMING, IndexProblem, problem_of
+from rtfilter.store.index_use import INDEX_COMING, INDEX_SLOW, IndexProblem, problem_of
+from rtfilter.store.packindex.allowance import UNLIMITED, Allowance
 from rtfilter.store.packindex.catalog import Catalog, load_catalog
 from rtfilter.store.packindex.datafiles import LoadedBatches, SketchFile, open_sketch_file
 from rtfilter.store.packindex.log import ACTIVE, LogView, read_log
+from rtfilter.store.packindex.openings import Openings
 from rtfilter.store.packindex.snapshot import Snapshot, domain_of_column
 from rtfilter.store.packindex.storage import IndexFiles
 from rtfilter.store.paths import absolute
@@ -27,6 +29,7 @@ from rtfilter.store.sketches.outcomes import Outcome, partial
 from rtfilter.store.sketches.rows import SketchRows
 
 STORE_FOLDER = "_rtfilter"
+_CATALOG = "catalog"
 
 _log = logging.getLogger(__name__)
 
@@ -35,10 +38,19 @@ class PackIndex:
     """The verdicts of one snapshot, whose log entry has that `version`. What can't be read is told once to `problems` and leaves
     packs open."""
 
-    def __init__(self, storage: IndexFiles, snapshot: Snapshot, version: str, loaded: LoadedBatches | None = None) -> None:
+    def __init__(
+        self,
+        storage: IndexFiles,
+        snapshot: Snapshot,
+        version: str,
+        loaded: LoadedBatches | None = None,
+        openings: Openings | None = None,
+    ) -> None:
         self.storage, self.snapshot, self.version = storage, snapshot, version
         self.problems: dict[str, IndexProblem] = {}
         self._loaded = LoadedBatches() if loaded is None else loaded
+        # None: whoever has this index has asked for it, and waits.
+        self._openings = openings
         self._catalog: Catalog | None = None
         self._files: dict[tuple[int, int], SketchFile | None] = {}
         self._segment_ends = np.cumsum([segment.packs.rows for segment in snapshot.segments], dtype=np.int64)
@@ -53,15 +65,34 @@ class PackIndex:
         """The table's root as a path of this machine."""
         return table_root(self.storage.place, self.snapshot)
 
-    def catalog(self) -> Catalog:
-        """Files and packs, loaded at first use; none when the index's own files can't be read."""
-        if self._catalog is None:
-            try:
-                self._catalog = load_catalog(self.storage, self.snapshot, self.root)
-            except IndexStorageError as error:
-                self._tell("catalog", error)
-                self._catalog = Catalog((), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), self.root)
-        return self._catalog
+    def catalog(self, deadline_s: float = math.inf) -> Catalog:
+        """Files and packs, loaded at first use; none when the index's own files can't be read, or by `deadline_s` (monotonic)."""
+        if self._catalog is not None:
+            return self._catalog
+        if self._openings is None:
+            return self._load_catalog(UNLIMITED)
+        try:
+            what = f"catalog {self.version} {self.storage.cache_directory}"
+            return self._openings.run(self.storage.place, what, self._load_catalog, deadline_s)
+        except IndexStorageError as error:
+            self._tell(_CATALOG, error)
+            return self._nothing()
+
+    def _load_catalog(self, allowance: Allowance) -> Catalog:
+        """Loads and keeps the catalog. Raises IndexStorageError: it may not take so long."""
+        try:
+            found = load_catalog(self.storage, self.snapshot, self.root, allowance)
+            self.problems.pop(_CATALOG, None)
+        except IndexStorageError as error:
+            if problem_of(error).reason == INDEX_SLOW:
+                raise
+            self._tell(_CATALOG, error)
+            found = self._nothing()
+        self._catalog = found
+        return found
+
+    def _nothing(self) -> Catalog:
+        return Catalog((), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), self.root)
 
     def _tell(self, what: str, error: IndexStorageError) -> None:
         problem = problem_of(error)
@@ -101,7 +132,8 @@ class PackIndex:
         for number, sketch in self._cheapest_first(column):
             first = 0
             for segment, (begin, end) in enumerate(_spans(numbers, self._segment_ends)):
-                file = self._sketch_file(segment, number, sketch) if begin < end else None
+                is_asked = begin < end and time.monotonic() <= deadline_s
+                file = self._sketch_file(segment, number, sketch) if is_asked else None
                 if file is not None:
                     part = Outcome(outcome.reject[begin:end], outcome.accept[begin:end])
                     self._judge_file(file, test, numbers[begin:end] - first, part, accepts, deadline_s)
@@ -144,7 +176,7 @@ class PackIndex:
                 at = asked if isinstance(asked, slice) else asked[still_open]
                 found = _judged_in_time(file.rows(group), test, at, accepts, deadline_s)
             except IndexStorageError as error:
-                self._tell(f"row group {group}", error)
+                self._tell("row groups", error)
                 continue
             reject[still_open] |= found.reject
             accept[still_open] |= found.accept

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import math
 import os
 import threading
 import time
@@ -11,11 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import GONE, INDEX_UNREACHABLE, IndexProblemError, problem_of
+from rtfilter.store.index_use import GONE, INDEX_TOO_LARGE, INDEX_UNREACHABLE, IndexProblemError, problem_of
+from rtfilter.store.packindex.allowance import Allowance
 from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.log import ACTIVE, read_log
 from rtfilter.store.packindex.made import lost_from
 from rtfilter.store.packindex.mirror import Mirror
+from rtfilter.store.packindex.openings import WAIT_S, Openings
 from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex, table_root
 from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.packindex.shelved import TRY_AGAIN_S, ShelvedIndex, problem_of_log, shelved_in
@@ -25,6 +29,8 @@ from rtfilter.store.paths import absolute, is_remote, local_path
 
 # More than a place may hold: looking at all of them in turn must not close what the next query needs.
 MOST_OPEN = 2 * MOST_INDEXES_IN_A_PLACE
+# Listed with every query, in some hundredths of a second.
+MOST_LOG_FILES = 50_000
 
 _log = logging.getLogger(__name__)
 
@@ -99,21 +105,24 @@ class IndexShelf:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded = LoadedBatches()
-        self.mirror = Mirror(self._loaded)
+        self._openings = Openings()
+        self.mirror = Mirror(self._loaded, self._openings)
         self._open: OrderedDict[str, _Opened] = OrderedDict()
         self._told = ToldOnce()
 
-    def shelved(self, places: Iterable[str], cache_directory: str = "") -> list[ShelvedIndex]:
+    def shelved(self, places: Iterable[str], cache_directory: str = "", deadline_s: float = math.inf) -> list[ShelvedIndex]:
         """All indexes in these places; of those that can't be used, and of a place that can't be listed, what is the matter.
 
-        What is known of places elsewhere is that of one cache directory.
+        What is known of places elsewhere is that of one cache directory. Indexes that are not open by `deadline_s` (monotonic), or
+        after half a second, are left for later queries.
         """
         found: list[ShelvedIndex] = []
+        deadline_s = min(deadline_s, time.monotonic() + WAIT_S)
         for place in places:
-            found += self.mirror.shelved(place, cache_directory) if is_remote(place) else self._in_place(place)
+            found += self.mirror.shelved(place, cache_directory) if is_remote(place) else self._in_place(place, deadline_s)
         return found
 
-    def _in_place(self, place: str) -> list[ShelvedIndex]:
+    def _in_place(self, place: str, deadline_s: float) -> list[ShelvedIndex]:
         try:
             folders = index_folders(place)
         except IndexStorageError as error:
@@ -125,7 +134,8 @@ class IndexShelf:
             self._told.forget(place)
         if not folders and not os.path.isdir(place):
             return self._gone(place)
-        return [found for folder in folders[:MOST_INDEXES_IN_A_PLACE] if (found := self._shelved(folder)) is not None]
+        mine = (self._shelved(folder, deadline_s) for folder in folders[:MOST_INDEXES_IN_A_PLACE])
+        return [found for found in mine if found is not None]
 
     def _gone(self, place: str) -> list[ShelvedIndex]:
         """The indexes that were open or made in a place that is not there any more: somebody has overwritten its table."""
@@ -137,34 +147,46 @@ class IndexShelf:
                 roots[folder] = (found.root if found.index is None else found.index.root) or os.path.dirname(place)
         return [shelved_in(folder, None, GONE, root) for folder, root in roots.items()]
 
-    def _shelved(self, folder: str) -> ShelvedIndex | None:
-        storage = LocalStorage(folder)
+    def _shelved(self, folder: str, deadline_s: float) -> ShelvedIndex | None:
+        storage = LocalStorage(folder, MOST_LOG_FILES)
+        with self._lock:
+            known = self._open.get(folder)
         try:
+            self._openings.check(folder)
             latest = _latest_entry(storage)
             with self._lock:
-                known = self._open.get(folder)
                 if known is not None and known.latest == latest and not known.is_over:
-                    self._open.move_to_end(folder)
+                    if folder in self._open:
+                        self._open.move_to_end(folder)
                     return known.found
             before = None if known is None or known.found is None or known.is_over else known.found.index
-            opened = self._opened(storage, before)
+            opened = self._openings.run(folder, "log", functools.partial(self._open_anew, storage, latest, before), deadline_s)
         except IndexStorageError as error:
+            problem = problem_of(error)
+            if problem.reason == INDEX_TOO_LARGE:
+                self._openings.leave_alone(folder, problem)
             self._log_once(folder, error)
-            return shelved_in(folder, None, problem_of(error))
+            before_it = None if known is None else known.found
+            root = None if before_it is None else before_it.root if before_it.index is None else before_it.index.root
+            return shelved_in(folder, None, problem, root)
         self._told.forget(folder)
+        return opened
+
+    def _open_anew(self, storage: LocalStorage, latest: str, before: PackIndex | None, allowance: Allowance) -> ShelvedIndex | None:
+        opened = self._opened(storage, before, allowance)
         with self._lock:
-            self._open[folder] = _Opened(latest, opened, time.monotonic())
+            self._open[storage.place] = _Opened(latest, opened, time.monotonic())
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
         return opened
 
-    def _opened(self, storage: LocalStorage, known: PackIndex | None) -> ShelvedIndex | None:
+    def _opened(self, storage: LocalStorage, known: PackIndex | None, allowance: Allowance) -> ShelvedIndex | None:
         """The index anew, or the known one while an action is under way and the snapshot the same; None: there is none."""
-        view = read_log(storage)
+        view = read_log(storage, allowance)
         problem = problem_of_log(view)
         if view.state == ACTIVE and view.stable is not None and view.snapshot is not None:
             same = known is not None and view.stable.version == known.version
-            index = known if same else PackIndex(storage, view.snapshot, view.stable.version, self._loaded)
+            index = known if same else PackIndex(storage, view.snapshot, view.stable.version, self._loaded, self._openings)
             return shelved_in(storage.place, index, problem)
         root = None if view.snapshot is None else table_root(storage.place, view.snapshot)
         return None if problem is None else shelved_in(storage.place, None, problem, root)

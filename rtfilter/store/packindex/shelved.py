@@ -85,7 +85,7 @@ def problem_of_log(view: LogView) -> IndexProblem | None:
     if view.latest is None or view.latest.is_stable:
         return None
     if view.latest.state == UNREADABLE:
-        return IndexProblem(INDEX_CORRUPT, f"entry {view.latest.number} of its log can't be read")
+        return IndexProblem(INDEX_CORRUPT, f"entry {view.latest.number} of its log can't be read ({view.latest.why})")
     if view.latest.state == OTHER_VERSION:
         return IndexProblem(INDEX_VERSION, f"entry {view.latest.number} of its log was written by another version of rtfilter")
     return None if view.state == ACTIVE else IndexProblem(INDEX_UNFINISHED, "it was never finished")

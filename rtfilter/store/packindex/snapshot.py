@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,11 @@ from rtfilter.store.sketches.domain import domain_of
 from rtfilter.store.sketches.kinds import Sketch, check_type, sketch_from_dict, sketch_to_dict
 
 MOST_SKETCHES = 1_000
-MOST_SEGMENTS = 100_000
+# Of no more can an index be opened in a second.
+MOST_SEGMENTS = 10_000
+# Of a segment and of a whole index. Sums of them stay far from what 64 bits hold.
+MOST_ROWS = 1_000_000_000
+MOST_BYTES = 1 << 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +121,10 @@ def snapshot_from_dict(entry: Mapping[str, Any]) -> Snapshot:
         for sketch in sketches:
             check_type(sketch, types[sketch.column])
         segments = tuple(_segment(each, definition) for each in entry["segments"])
-        drift = Drift(**{key: int(value) for key, value in entry.get("drift", {}).items()})
+        _check_segments(segments)
+        drift = Drift(**{key: _count(value, MOST_ROWS, key) for key, value in entry.get("drift", {}).items()})
         return Snapshot(definition, segments, drift)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexDefinitionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexDefinitionError) as error:
         raise IndexStorageError(f"a log entry of the index can't be understood: {type(error).__name__}: {error}.") from error
 
 
@@ -130,11 +135,45 @@ def _segment(entry: Mapping[str, Any], definition: Definition) -> Segment:
     return segment
 
 
+def _check_segments(segments: Sequence[Segment]) -> None:
+    """Segments may share a file of equal content, but none is there twice: what it knows of table files is its own.
+
+    Raises:
+        ValueError: one is, a file is two different ones, or there are more packs than any index has.
+    """
+    repeated = _repeated(segment.files.name for segment in segments)
+    if repeated is not None:
+        raise ValueError(f"two segments have the same files, {repeated}")
+    known: dict[str, DataFile] = {}
+    for file in (file for segment in segments for file in segment.data_files):
+        other = known.setdefault(file.name, file)
+        if other != file:
+            raise ValueError(f"{file.name} has {other.bytes} bytes and {other.rows} rows, and {file.bytes} and {file.rows}")
+    _count(sum(segment.packs.rows for segment in segments), MOST_ROWS, "packs of all segments")
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 def _file(entry: Mapping[str, Any]) -> DataFile:
-    file = DataFile(checked_name(str(entry["name"])), int(entry["bytes"]), int(entry["rows"]))
-    if file.bytes < 0 or file.rows < 0:
-        raise ValueError(f"{file.name} can't have {file.bytes} bytes and {file.rows} rows")
-    return file
+    name = checked_name(str(entry["name"]))
+    return DataFile(
+        name, _count(entry["bytes"], MOST_BYTES, f"bytes of {name}"), _count(entry["rows"], MOST_ROWS, f"rows of {name}")
+    )
+
+
+def _count(value: Any, most: int, what: str) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{what}: {value!r:.40} is no number of them")
+    if not 0 <= value <= most:
+        raise ValueError(f"{what}: {value} is below 0 or above {most}, the most that an index may have")
+    return value
 
 
 def domain_of_column(definition: Definition, column: str) -> str:

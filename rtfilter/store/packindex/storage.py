@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -9,14 +10,16 @@ import stat
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from itertools import islice
+from typing import BinaryIO, Protocol
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError
+from rtfilter.store.index_use import INDEX_TOO_LARGE, INDEX_UNREACHABLE, IndexProblemError
 
 LOG = "log"
 DATA = "data"
-LARGEST_LOG_ENTRY_BYTES = 64 << 20
+# Some ten thousand segments of one sketch. Read, it takes up to ten times as much memory.
+LARGEST_LOG_ENTRY_BYTES = 8 << 20
 # The only names that an index has. Whatever else a log or a directory says is never opened.
 _NAME = re.compile(r"log/\d{20}\.json|data/[0-9a-f]{64}\.parquet")
 SCRATCH = ".scratch-"
@@ -102,11 +105,12 @@ class LocalStorage:
     """An index in a directory of this machine or of a mounted filesystem.
 
     Its folders are its own: one that is a link could have anybody's files in it, and is refused. Create-if-absent is a hard link of
-    a finished file: it appears whole or not at all, and the second one fails.
+    a finished file: it appears whole or not at all, and the second one fails. Of a folder with more than `most_names` files nothing
+    is listed.
     """
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, place: str, most_names: int | None = None) -> None:
+        self._place, self._most_names = place, most_names
 
     @property
     def place(self) -> str:
@@ -118,11 +122,14 @@ class LocalStorage:
 
     def names(self, folder: str) -> list[str]:
         try:
-            found = os.listdir(self._folder(folder))
+            with os.scandir(self._folder(folder)) as entries:
+                found = [entry.name for entry in islice(entries, None if self._most_names is None else self._most_names + 1)]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise IndexProblemError(INDEX_UNREACHABLE, f"can't list {self._place}/{folder}: {error.strerror}.") from error
+        if self._most_names is not None and len(found) > self._most_names:
+            raise IndexProblemError(INDEX_TOO_LARGE, f"{self._place}/{folder} holds more than {self._most_names} files; vacuum it.")
         return proper_names(folder, found)
 
     def sizes(self, folder: str) -> dict[str, int]:
@@ -130,7 +137,7 @@ class LocalStorage:
 
     def read(self, name: str) -> bytes:
         path = self.local_file(name)
-        with _told(f"can't read {path}"), open(path, "rb") as file:
+        with _told(f"can't read {path}"), open_ordinary(path) as file:
             content = file.read(LARGEST_LOG_ENTRY_BYTES + 1)
         if len(content) > LARGEST_LOG_ENTRY_BYTES:
             raise IndexStorageError(f"{path} has more than {LARGEST_LOG_ENTRY_BYTES} bytes; no log entry is that large.")
@@ -195,6 +202,15 @@ class LocalStorage:
                 f"{path} is a link; an index keeps its files in folders of its own. Put the folder itself there."
             )
         return path
+
+
+def open_ordinary(path: str) -> BinaryIO:
+    """An ordinary file for reading; follows no link, and does not wait for the other end of a pipe. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no ordinary file", path)
+    return os.fdopen(descriptor, "rb")
 
 
 @contextmanager

@@ -45,6 +45,15 @@ def read_as_binary(scene: Scene) -> None:
     scene.spark.read.schema("v bigint, s binary").parquet(str(folder)).createOrReplaceTempView("t")
 
 
+def slow(scene: Scene) -> None:
+    """An index behind whose stable entry there are many large ones that nobody can understand."""
+    log = make_indexed(scene) / "_rtfilter" / "by_s" / "log"
+    large = log / f"{3:020d}.json"
+    large.write_bytes(b'{"format": 1, "state": "?", "x": [' + b'"%s",' % (b"\\u00e4" * 2) * 300_000 + b"0]}")
+    for number in range(4, 100):
+        (log / f"{number:020d}.json").hardlink_to(large)
+
+
 def deleted(scene: Scene) -> None:
     folder = make_indexed(scene)
     (index,) = rtfilter.indexes(scene.spark, str(folder))
@@ -114,6 +123,7 @@ OF_INDEXES = (
     Row("INDEX_STALE", ASKED, "as the latest query found", prepare=seen_stale),
     Row("INDEX_STALE", ASKED, "as the latest query did not use it", prepare=seen_stale, conf={"rtfilter.index.maxStale": "0.1"}),
     Row("INDEX_CORRUPT", ASKED, prepare=with_log(b"{")),
+    Row("INDEX_SLOW", ASKED, prepare=slow),
     Row("INDEX_VERSION", ASKED, prepare=with_log(b'{"format": 2}')),
     Row("INDEX_UNFINISHED", ASKED, prepare=with_log(b'{"format": 1, "state": "CREATING"}')),
     Row("INDEX_DELETED", ASKED, prepare=deleted),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
 
 MOST_LANES = 16
 MOST_WAITING = 100
@@ -33,7 +36,7 @@ class Lanes:
         # The one that was used last stands last.
         self._lanes: dict[str, _Lane] = {}
 
-    def submit(self, place: str, work: Callable[[], None]) -> Future[None]:
+    def submit(self, place: str, work: Callable[[], T]) -> Future[T]:
         """Begins, or queues, a piece of work on a place.
 
         Raises:
@@ -57,7 +60,7 @@ class Lanes:
             return
         idle = next((place for place, lane in self._lanes.items() if lane.waiting == 0), None)
         if idle is None:
-            raise LaneFullError(f"{len(self._lanes)} other files are being written; this query is left out.")
+            raise LaneFullError(f"{len(self._lanes)} other files or folders are being worked on; this query is left out.")
         self._lanes.pop(idle).thread.shutdown(wait=False)
 
     def _ended(self, lane: _Lane) -> None:

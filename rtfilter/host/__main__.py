@@ -14,11 +14,12 @@ def main() -> None:
     # Imported only now, so that nothing that an import prints can get among the frames.
     from rtfilter.host.arrow_memory import give_memory_back
     from rtfilter.host.server import serve
+    from rtfilter.store.packindex.reading_journal import journal_of_parent
 
     give_memory_back()
     code = 0
     try:
-        serve(sys.stdin.buffer, answers)
+        serve(sys.stdin.buffer, answers, journal_of_parent())
     except Exception as e:
         print(f"rtfilter planner host: {type(e).__name__}: {e}", file=sys.stderr, flush=True)
         code = 1

@@ -35,6 +35,7 @@ from rtfilter.options import Options, defaults
 from rtfilter.store.kept_folder import kept_in
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
+from rtfilter.store.packindex.reading_journal import ReadingJournal
 from rtfilter.version import __version__
 
 FEEDBACK_FILE = "feedback.json"
@@ -64,8 +65,9 @@ def options_of(frame: Frame) -> Options:
 class Requests:
     """The handlers, one for each `op`, and the pack store that they share. Called from several threads."""
 
-    def __init__(self) -> None:
-        self.packs = PackStore()
+    def __init__(self, journal: ReadingJournal | None = None) -> None:
+        self._journal = journal
+        self.packs = PackStore(journal=journal)
         self.store = self.packs.footers
         self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
         self._seen_rows: Memory[int] = Memory()
@@ -89,6 +91,8 @@ class Requests:
     def close(self) -> None:
         """No request comes any more."""
         self.store.kept.flush(FLUSH_S)
+        if self._journal is not None:
+            self._journal.close()
         self._accounts.close()
 
     def answer(self, frame: Frame) -> tuple[Message, bytes]:

@@ -12,12 +12,13 @@ from rtfilter.errors import OptionError, QueryLogError
 from rtfilter.host.frames import Frame, frame_bytes, read_frame, write_parts
 from rtfilter.host.requests import Requests
 from rtfilter.masking import without_secrets
+from rtfilter.store.packindex.reading_journal import ReadingJournal
 
 ANSWERING_THREADS = 8
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answers frames until the input ends.
+def serve(requests: BinaryIO, answers: BinaryIO, journal: ReadingJournal | None = None) -> None:
+    """Answers frames until the input ends. `journal`: what an earlier process may have ended over.
 
     The thread that has read a frame answers it: handing it to another one costs a switch of threads, and a planning
     round trip is mostly those.
@@ -25,7 +26,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     Raises:
         ProtocolError: the input is not what docs/protocol.md says; nothing sensible can follow.
     """
-    handlers = Requests()
+    handlers = Requests(journal)
     reading, writing = threading.Lock(), threading.Lock()
     ended = threading.Event()
     failures: list[Exception] = []

@@ -24,6 +24,7 @@ from rtfilter.store.packindex.key_tests import test_of_filter
 from rtfilter.store.packindex.local_cache import cache_directory_of
 from rtfilter.store.packindex.mirror import MOST_PLACES_AT_ONCE
 from rtfilter.store.packindex.reader import PackIndex
+from rtfilter.store.packindex.reading_journal import ReadingJournal
 from rtfilter.store.packindex.shelf import IndexShelf, store_places
 from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.packindex.trust import FileTrust
@@ -94,10 +95,10 @@ class _Placed:
 class PackStore:
     """A footer store and the indexes of the tables that it is asked about; thread-safe."""
 
-    def __init__(self, footers: FooterStore | None = None) -> None:
+    def __init__(self, footers: FooterStore | None = None, journal: ReadingJournal | None = None) -> None:
         self.footers = FooterStore() if footers is None else footers
         self.seen = SeenTables()
-        self.shelf = IndexShelf()
+        self.shelf = IndexShelf(journal)
         self._trust = FileTrust()
         self._lock = threading.Lock()
         self._lists: OrderedDict[str, _Listed] = OrderedDict()

@@ -22,6 +22,9 @@ class FakeRequests:
     go_on = threading.Event()
     closed: ClassVar[list[FakeRequests]] = []
 
+    def __init__(self, _journal: object = None) -> None:
+        pass
+
     def close(self) -> None:
         self.closed.append(self)
 

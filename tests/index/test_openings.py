@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +25,7 @@ from rtfilter.store.packindex.allowance import Allowance
 from rtfilter.store.packindex.listing import list_directory
 from rtfilter.store.packindex.openings import Openings
 from rtfilter.store.packindex.reader import PackIndex
+from rtfilter.store.packindex.reading_journal import ReadingJournal, digest_of
 from rtfilter.store.packindex.shelf import IndexShelf
 from rtfilter.store.packindex.shelved import ShelvedIndex
 from tests.index.tables import RUNNER, create_index, storage_of, write_part
@@ -276,3 +282,51 @@ def test_only_so_many_that_are_left_alone_are_remembered(monkeypatch: pytest.Mon
     found.check("/i1")
     with pytest.raises(IndexProblemError, match="slow; it is left alone"):
         found.check("/i2")
+
+
+def test_what_a_process_was_reading_when_it_was_killed_is_left_alone_by_the_next_one(folder: Path, tmp_path: Path) -> None:
+    write_part(tmp_path / "other", "p0.parquet", 0)
+    create_index(tmp_path / "other")
+    code = (
+        "import os, signal, sys\n"
+        "from rtfilter.store.packindex.reading_journal import ReadingJournal\n"
+        "journal = ReadingJournal(sys.argv[1])\n"
+        "with journal.reading(sys.argv[3]):\n    pass\n"
+        "with journal.reading(sys.argv[2]):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    notes = str(tmp_path / "notes")
+    indexes = [place + "/i" for place in (place_of(folder), place_of(tmp_path / "other"))]
+    assert subprocess.run([sys.executable, "-c", code, notes, *indexes], check=False).returncode == -signal.SIGKILL
+    journal = ReadingJournal(notes)
+    found = IndexShelf(journal)
+    assert only(found.shelved([place_of(tmp_path / "other")])).index is not None
+    for _ in range(2):
+        one = only(found.shelved([place_of(folder)]))
+        assert one.index is None and "the planner host ended while it was reading it; it is left alone" in one.sentence
+    _let_pass(found, openings.ALONE_S)
+    assert only(found.shelved([place_of(folder)])).index is not None
+    assert ReadingJournal(notes).left_behind == frozenset()
+    journal.close()
+    assert not os.path.exists(notes)
+
+
+def test_notes_are_taken_only_in_a_file_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_bytes(b"theirs")
+    (tmp_path / "link").symlink_to(tmp_path / "theirs")
+    (tmp_path / "open").touch()
+    (tmp_path / "open").chmod(0o666)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "open", "pipe"):
+        with pytest.raises(OSError, match=r"no ordinary file|others can write"):
+            ReadingJournal(str(tmp_path / name))
+    assert (tmp_path / "theirs").read_bytes() == b"theirs"
+
+
+def test_more_indexes_than_there_is_room_for_notes_are_read_all_the_same(tmp_path: Path) -> None:
+    journal = ReadingJournal(str(tmp_path / "notes"))
+    with ExitStack() as many:
+        for number in range(200):
+            many.enter_context(journal.reading(f"/i{number}"))
+        assert len(ReadingJournal(str(tmp_path / "notes")).left_behind) == 64
+    with journal.reading("/again"):
+        assert digest_of("/again") in ReadingJournal(str(tmp_path / "notes")).left_behind

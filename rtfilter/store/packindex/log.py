@@ -149,7 +149,10 @@ def _parsed(text: bytes) -> Any:
     parts, values = text.count(b"{") + text.count(b"["), text.count(b",")
     if parts > MOST_PARTS or values > MOST_VALUES:
         raise ValueError(f"{parts} lists and objects and {values} commas are more than any entry has")
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is no JSON, {error.msg} at character {error.pos}") from error
 
 
 def _entry_from_dict(number: int, content: Any) -> LogEntry:

@@ -9,12 +9,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rtfilter.lanes import LaneFullError, Lanes
 from rtfilter.store.index_use import INDEX_SLOW, INDEX_TOO_LARGE, IndexProblem, IndexProblemError, problem_of
 from rtfilter.store.packindex.allowance import WALL_S, Allowance
+from rtfilter.store.packindex.reading_journal import ReadingJournal, digest_of
 
 # Of an opening, from when it is asked for, that queries wait for.
 WAIT_S = 0.5
@@ -24,6 +26,7 @@ LONGEST_ALONE_S = 86_400.0
 MOST_LEFT_ALONE = 4_096
 
 _STILL = IndexProblem(INDEX_SLOW, "it is not open yet; later queries use it when it is")
+_SUSPECT = IndexProblem(INDEX_SLOW, "the planner host ended while it was reading it")
 _HANGS = IndexProblem(INDEX_SLOW, f"it could not be opened within {WALL_S:g} s")
 
 T = TypeVar("T")
@@ -41,7 +44,9 @@ class _Left:
 class Openings:
     """Thread-safe. Work on the indexes of one place is done one after the other; a place that hangs holds up no other."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: ReadingJournal | None = None) -> None:
+        self._journal = journal
+        self._suspects = set() if journal is None else set(journal.left_behind)
         self._lock = threading.Lock()
         self._lanes = Lanes("opening")
         self._begun: dict[tuple[str, str], tuple[Future[Any], float]] = {}
@@ -49,10 +54,17 @@ class Openings:
 
     def check(self, folder: str) -> None:
         """Raises IndexProblemError: the index in this directory is left alone."""
+        if self._suspects and (digest := digest_of(folder)) in self._suspects:
+            self._suspects.discard(digest)
+            self.leave_alone(folder, _SUSPECT)
         with self._lock:
             left = self._left.get(folder)
         if left is not None and time.monotonic() < left.until_s:
             raise IndexProblemError(left.problem.reason, left.problem.text)
+
+    def reading(self, folder: str) -> AbstractContextManager[None]:
+        """While files of the index in this directory are read: should the process end over it, the next one leaves it alone."""
+        return nullcontext() if self._journal is None else self._journal.reading(folder)
 
     def leave_alone(self, folder: str, problem: IndexProblem) -> None:
         """From now on nobody opens the index in this directory, for a while."""
@@ -105,7 +117,7 @@ class Openings:
     def _work(self, folder: str, work: Callable[[Allowance], T]) -> T:
         allowance = Allowance()
         try:
-            with allowance.at_work():
+            with self.reading(folder), allowance.at_work():
                 return work(allowance)
         except IndexProblemError as error:
             if error.reason in (INDEX_SLOW, INDEX_TOO_LARGE):

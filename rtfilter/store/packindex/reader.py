@@ -7,6 +7,7 @@ import math
 import os
 import time
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 
 import numpy as np
@@ -129,6 +130,17 @@ class PackIndex:
             found = self.judge(column, test, distinct, accepts=accepts, deadline_s=deadline_s)
             return Outcome(found.reject[places], found.accept[places])
         outcome = partial(len(numbers))
+        with self._reading():
+            self._judge_rising(column, test, numbers, outcome, accepts, deadline_s)
+        return outcome
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._openings is None else self._openings.reading(self.storage.place)
+
+    def _judge_rising(
+        self, column: str, test: ValueTest, numbers: Int64s, outcome: Outcome, accepts: bool, deadline_s: float
+    ) -> None:
+        """Adds to an outcome the verdict on packs whose numbers rise."""
         for number, sketch in self._cheapest_first(column):
             first = 0
             for segment, (begin, end) in enumerate(_spans(numbers, self._segment_ends)):
@@ -138,19 +150,19 @@ class PackIndex:
                     part = Outcome(outcome.reject[begin:end], outcome.accept[begin:end])
                     self._judge_file(file, test, numbers[begin:end] - first, part, accepts, deadline_s)
                 first = int(self._segment_ends[segment])
-        return outcome
 
     def tells(self, column: str, numbers: Int64s) -> Bools:
         """Which of the packs with these numbers some sketch of a column holds anything of, as far as sketches can be read."""
         told = np.zeros(len(numbers), dtype=np.bool_)
-        for number, sketch in self._cheapest_first(column):
-            first = 0
-            for segment, end in enumerate(self._segment_ends.tolist()):
-                here = np.flatnonzero((numbers >= first) & (numbers < end))
-                file = self._sketch_file(segment, number, sketch) if len(here) else None
-                if file is not None:
-                    told[here] |= _told(file, numbers[here] - first)
-                first = end
+        with self._reading():
+            for number, sketch in self._cheapest_first(column):
+                first = 0
+                for segment, end in enumerate(self._segment_ends.tolist()):
+                    here = np.flatnonzero((numbers >= first) & (numbers < end))
+                    file = self._sketch_file(segment, number, sketch) if len(here) else None
+                    if file is not None:
+                        told[here] |= _told(file, numbers[here] - first)
+                    first = end
         return told
 
     def _cheapest_first(self, column: str) -> Iterable[tuple[int, Sketch]]:

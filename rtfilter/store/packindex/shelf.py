@@ -21,6 +21,7 @@ from rtfilter.store.packindex.made import lost_from
 from rtfilter.store.packindex.mirror import Mirror
 from rtfilter.store.packindex.openings import WAIT_S, Openings
 from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex, table_root
+from rtfilter.store.packindex.reading_journal import ReadingJournal
 from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.packindex.shelved import TRY_AGAIN_S, ShelvedIndex, problem_of_log, shelved_in
 from rtfilter.store.packindex.storage import LOG, LocalStorage
@@ -102,10 +103,10 @@ class _Opened:
 class IndexShelf:
     """Thread-safe. An index is opened anew when its log has gone on."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: ReadingJournal | None = None) -> None:
         self._lock = threading.Lock()
         self._loaded = LoadedBatches()
-        self._openings = Openings()
+        self._openings = Openings(journal)
         self.mirror = Mirror(self._loaded, self._openings)
         self._open: OrderedDict[str, _Opened] = OrderedDict()
         self._told = ToldOnce()

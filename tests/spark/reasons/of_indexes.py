@@ -46,12 +46,16 @@ def read_as_binary(scene: Scene) -> None:
 
 
 def slow(scene: Scene) -> None:
-    """An index behind whose stable entry there are many large ones that nobody can understand."""
+    """An index behind whose stable entry there are many large ones that nobody can understand, as it is
+    told from the second time on."""
     log = make_indexed(scene) / "_rtfilter" / "by_s" / "log"
     large = log / f"{3:020d}.json"
     large.write_bytes(b'{"format": 1, "state": "?", "x": [' + b'"%s",' % (b"\\u00e4" * 2) * 300_000 + b"0]}")
     for number in range(4, 100):
         (log / f"{number:020d}.json").hardlink_to(large)
+    until = time.monotonic() + COPIED_WITHIN_S
+    while "left alone" not in rtfilter.why_not(scene.spark.sql(ASKED)).keys[0].detail and time.monotonic() < until:
+        time.sleep(0.2)
 
 
 def deleted(scene: Scene) -> None:

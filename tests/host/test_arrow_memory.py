@@ -9,7 +9,7 @@ HOST = """
 import sys
 import pyarrow
 import rtfilter.host.server as server
-server.serve = lambda requests, answers: print(pyarrow.default_memory_pool().backend_name)
+server.serve = lambda *_: print(pyarrow.default_memory_pool().backend_name)
 from rtfilter.host.__main__ import main
 main()
 """

@@ -102,12 +102,9 @@ def answer_fill(
 
     Without `packs_enabled` no filter rejects a pack.
     """
-    body = BodyWriter()
-    # Wide arrays first: all slices of the body stay aligned.
-    starts = [body.add(found.packs.starts) for _, found in scans]
-    counts = [body.add(found.packs.counts) for _, found in scans]
-    answers, filters = [], []
-    for (scan, found), starts_part, counts_part in zip(scans, starts, counts, strict=True):
+    answers: list[Message] = []
+    filters, arrays = [], []
+    for scan, found in scans:
         verdict = found.packs
         positions = scan.positions if packs_enabled else (None,) * len(scan.filters)
         figures = [_figures(asked, position, found) for asked, position in zip(scan.filters, positions, strict=True)]
@@ -126,13 +123,11 @@ def answer_fill(
             for number in most_selective_first(figures)
         ]
         packs_kept = int(np.count_nonzero(keep))
+        arrays.append(verdict.for_reading(keep))
         answers.append(
             {
                 "scan": scan.number,
                 "apply": packs_kept < verdict.packs_total or (bool(applied) and own.cost == "always"),
-                "counts": counts_part,
-                "starts": starts_part,
-                "keep": body.add(keep.astype(np.uint8)),
                 "packs_total": verdict.packs_total,
                 "packs_kept": packs_kept,
                 "rows_total": verdict.rows_total,
@@ -140,6 +135,11 @@ def answer_fill(
                 "files_unknown": verdict.files_unknown,
             }
         )
+    body = BodyWriter()
+    # Wide arrays first: all slices of the body stay aligned.
+    for name, position, type in (("starts", 1, np.int64), ("counts", 0, np.int32), ("keep", 2, np.uint8)):
+        for answer, of_scan in zip(answers, arrays, strict=True):
+            answer[name] = body.add(of_scan[position].astype(type, copy=False))
     return {"scans": answers, "filters": filters}, body.bytes()
 
 

@@ -43,7 +43,7 @@ FEEDBACK_FILE = "feedback.json"
 # all scans of a stage.
 ANSWER_SHARE = 0.6
 # Longest wait for kept footers ahead of a fill (a fill waits for them as it does for footers), and for the last ones to be written.
-RECALL_S = 1.0
+RECALL_S = 5.0
 FLUSH_S = 0.6
 
 
@@ -176,11 +176,11 @@ class Requests:
         read = self.store.needs_bridge(digest, message["columns"])
         return {"read": read, "indexes": self._has_remote_indexes(frame)}, b""
 
-    def _recall(self, frame: Frame, digest: str, columns: Iterable[str], wait_s: float) -> None:
-        """Finds what earlier applications have read of a list's footers."""
+    def _recall(self, frame: Frame, digest: str, columns: Iterable[str], wait_s: float) -> bool:
+        """Finds what earlier applications have read of a list's footers; false when that takes longer."""
         options = options_of(frame)
         place = kept_in(cache_directory_of(options.store_cache_directory), options.store_cache_bytes)
-        self.packs.recall(digest, place, columns, wait_s)
+        return self.packs.recall(digest, place, columns, wait_s)
 
     def _has_remote_indexes(self, frame: Frame) -> bool:
         """Whether indexes may be where only the bridge can look."""
@@ -228,8 +228,9 @@ class Requests:
             scan = parse_scan(frame, asked)
             digest, columns = asked["files"], {column.column for column in scan.columns}
             wait_s = options.footers_wait_ms / 1000
-            self._recall(frame, digest, columns, min(wait_s, max(deadline_s - time.monotonic(), 0.0)))
-            self.store.prefetch(digest, columns)
+            # While kept footers are still coming, reading files would only hold them up.
+            if self._recall(frame, digest, columns, min(wait_s, max(deadline_s - time.monotonic(), 0.0))):
+                self.store.prefetch(digest, columns)
             case_sensitive = bool(spark.get("case_sensitive", False))
             verdict = self.packs.verdict(
                 digest,

@@ -18,7 +18,7 @@ from rtfilter.store.footer_cache import FileIdentity, FooterCache
 from rtfilter.store.footers import FileColumn, FileStats
 from rtfilter.store.kept_folder import KeptIn
 from rtfilter.store.kept_list import KeptList, KeptPiece, expanded
-from rtfilter.store.paths import local_path
+from rtfilter.store.paths import local_paths
 from rtfilter.store.probe_types import ProbeType, SeenBounds, probe_type
 from rtfilter.store.table_bounds import Part, TableBounds, parts_of, table_bounds
 
@@ -30,8 +30,8 @@ _Found: TypeAlias = list[FileStats | None] | None
 class PackLayout:
     """The packs of all known files, in list order.
 
-    `counts` is -1 for a file that is not known; `unread` are those files. `footers`: the digest of each file's footer, and
-    `statuses` its `status_digest`, 0 for a file that is not known.
+    `counts` is -1 for a file that is not known; `unread` are those files. `whole`: files that count as one pack (whole_files.py).
+    `footers`: the digest of each file's footer, and `statuses` its `status_digest`, 0 for a file that is not known.
     """
 
     counts: npt.NDArray[np.int32]
@@ -40,10 +40,12 @@ class PackLayout:
     unread: tuple[int, ...]
     footers: npt.NDArray[np.uint64]
     statuses: npt.NDArray[np.uint64]
+    whole: Bools
 
     @property
     def memory_bytes(self) -> int:
-        return self.counts.nbytes + self.starts.nbytes + self.rows.nbytes + self.footers.nbytes + self.statuses.nbytes
+        arrays: list[Any] = [self.counts, self.starts, self.rows, self.footers, self.statuses, self.whole]
+        return sum(int(array.nbytes) for array in arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class FileList:
     """The files of one digest. The layout and its columns are derived from single files, and kept because that takes time.
 
     `kept`: what the cache directory has of them, of the columns `recalled` (lower case); `recalls` are under way. `place`: that
-    directory, once it is known.
+    directory, once it is known. `is_short`: memory is, so that bounds of whole files are held too; `to_condense`: of these.
     """
 
     files: tuple[FileIdentity, ...]
@@ -85,6 +87,8 @@ class FileList:
     recalled: set[str] = field(default_factory=set)
     recalls: list[Future[None]] = field(default_factory=list)
     place: KeptIn | None = None
+    is_short: bool = False
+    to_condense: list[tuple[int, FileStats]] = field(default_factory=list)
 
     @property
     def memory_bytes(self) -> int:
@@ -109,6 +113,7 @@ class FileList:
         self.drop_layout()
         self.kept = None
         self.recalled = set()
+        self.is_short, self.to_condense = False, []
 
     def laid_out(self, wanted: Sequence[ColumnKey], cache: FooterCache) -> tuple[PackLayout, list[LaidOutColumn]]:
         """The layout and the wanted columns, made anew only where a file has become known since, or another one."""
@@ -172,17 +177,19 @@ class FileList:
         for i, stats in read:
             counts[i], footers[i], statuses[i] = len(stats.starts), stats.footer, stats.status
         mine = counts >= 0
+        whole = np.zeros(count, dtype=np.bool_)
         if kept is not None:
             kept.drop_others(counts, footers, statuses)
             theirs = ~mine & (kept.counts >= 0)
             counts[theirs], footers[theirs], statuses[theirs] = kept.counts[theirs], kept.footers[theirs], kept.statuses[theirs]
+            whole[theirs] = kept.whole[theirs]
         starts, rows = (_end_to_end([getattr(stats, name) for _, stats in read]) for name in ("starts", "rows"))
         if kept is not None:
             from_kept = expanded(kept.firsts[theirs], counts[theirs])
             # Packs of what was read are in list order, and so are those of what was kept.
             is_mine = np.repeat(mine, np.maximum(counts, 0))
             starts, rows = _merged(is_mine, starts, kept.starts[from_kept]), _merged(is_mine, rows, kept.rows[from_kept])
-        return PackLayout(counts, starts, rows, tuple(np.flatnonzero(counts < 0).tolist()), footers, statuses)
+        return PackLayout(counts, starts, rows, tuple(np.flatnonzero(counts < 0).tolist()), footers, statuses, whole)
 
     def _lay_out_column(self, layout: PackLayout, key: ColumnKey, found: _Found) -> LaidOutColumn:
         packs = len(layout.starts)
@@ -212,7 +219,11 @@ class FileList:
             bounds = _meant(piece.matching, key)
             seen = None if type is None or bounds is None else type.sees(bounds)
             if seen is not None:
-                of_piece = expanded(piece.firsts[usable], layout.counts[files])
+                firsts_of = piece.firsts[usable]
+                # What holds for a file holds for each of its packs.
+                of_piece = (
+                    np.repeat(firsts_of, layout.counts[files]) if piece.is_whole else expanded(firsts_of, layout.counts[files])
+                )
                 placed.append((expanded(firsts[files], layout.counts[files]), _of_packs(seen, of_piece)))
         for span, seen in placed:
             has_bounds[span], all_null[span], nulls[span] = seen.has_bounds, seen.all_null, seen.nulls
@@ -227,6 +238,8 @@ class FileList:
         files, kept = piece.files, self.kept
         same: Bools = (kept.counts[files] >= 0) & (kept.footers[files] == layout.footers[files])
         same &= kept.statuses[files] == layout.statuses[files]
+        # A file of which only the whole is laid out has no place for its packs.
+        same &= piece.is_whole | ~layout.whole[files]
         return same
 
 
@@ -239,7 +252,7 @@ def file_list(paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int])
     if not len(paths) == len(sizes) == len(mtimes):
         raise ValueError(f"a file list needs a size and a time per path, not {len(paths)}, {len(sizes)} and {len(mtimes)}")
     files = tuple(FileIdentity(path, size, mtime) for path, size, mtime in zip(paths, sizes, mtimes, strict=True))
-    opened = [(i, local_path(path)) for i, path in enumerate(paths)]
+    opened = list(enumerate(local_paths(paths)))
     return FileList(
         files,
         local=tuple((i, path) for i, path in opened if path is not None),

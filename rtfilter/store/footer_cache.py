@@ -41,6 +41,10 @@ class FooterCache:
             self._stats.move_to_end(file)
         return stats
 
+    def peek(self, file: FileIdentity) -> FileStats | None:
+        """The same without counting as a use."""
+        return self._stats.get(file)
+
     def lacks(self, file: FileIdentity, columns: Iterable[str]) -> tuple[str, ...]:
         """The columns (lower case) that would have to be read; none while a problem with the file is fresh."""
         if self.problem(file) is not None:

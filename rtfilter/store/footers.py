@@ -134,8 +134,12 @@ def is_settled(changed_ns: int, now_ns: int, margin_s: float) -> bool:
 
 def status_digest(status: os.stat_result) -> int:
     """64 bits, not 0, of a file's times in ns and its inode: a file put in another's place, or written over, has others, even where
-    its size and its time of change were made those of the file before (`cp -p`, `touch -r`)."""
-    return hash((status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)) & (2**64 - 1) or 1
+    its size and its time of change were made those of the file before (`cp -p`, `touch -r`).
+
+    Without the number of the device: machines that mount one disk give it numbers of their own, and no copy of a file has its inode
+    and the time of its latest change of status.
+    """
+    return hash((status.st_mtime_ns, status.st_ctime_ns, status.st_ino)) & (2**64 - 1) or 1
 
 
 def matches_listing(status: os.stat_result, size_bytes: int, mtime_ms: int) -> bool:

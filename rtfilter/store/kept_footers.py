@@ -25,7 +25,6 @@ from rtfilter.store.footers import FileStats
 from rtfilter.store.kept_batch import packed_batch, read_columns, read_files
 from rtfilter.store.kept_folder import NAME, KeptFile, KeptFolder, KeptIn
 from rtfilter.store.kept_list import Recalled, places_of, still_the_same
-from rtfilter.store.paths import local_path
 
 # Writing begins when no footer has come for this time, or so many have.
 QUIET_S = 1.0
@@ -130,16 +129,22 @@ class KeptFooters:
     # Reading
 
     def recall(
-        self, place: KeptIn, files: Sequence[FileIdentity], columns: Iterable[str], found: Callable[[Recalled], None]
+        self,
+        place: KeptIn,
+        files: Sequence[FileIdentity],
+        local: Mapping[int, str],
+        columns: Iterable[str],
+        found: Callable[[Recalled], None],
     ) -> Future[None] | None:
         """Looks for what is kept of these files and columns (lower case), and hands over each batch, in a thread of its own.
 
+        `local`: by number, the paths of those files that this process can open.
         The future is done at the end of it. None where nothing is to be expected: many such threads hang already.
         """
         if not files or self._stuck >= MOST_READERS:
             return None
         wanted = frozenset(columns)
-        return self._submit(lambda: self._read(place, files, wanted, found))
+        return self._submit(lambda: self._read(place, files, local, wanted, found))
 
     def _submit(self, read: Callable[[], None]) -> Future[None] | None:
         def counted() -> None:
@@ -158,7 +163,12 @@ class KeptFooters:
             return None
 
     def _read(
-        self, place: KeptIn, files: Sequence[FileIdentity], columns: frozenset[str], found: Callable[[Recalled], None]
+        self,
+        place: KeptIn,
+        files: Sequence[FileIdentity],
+        local: Mapping[int, str],
+        columns: frozenset[str],
+        found: Callable[[Recalled], None],
     ) -> None:
         try:
             folder = place.folder
@@ -168,7 +178,7 @@ class KeptFooters:
             batches = [entry for entry in folder.files() if entry.name[:32] in wanted]
             # Of two batches that have a file, the later one is right.
             for entry in sorted(batches, key=lambda each: each.name[33:49], reverse=True)[:MOST_BATCHES]:
-                if (recalled := self._read_batch(folder, entry, files, by_path, columns)) is not None:
+                if (recalled := self._read_batch(folder, entry, files, local, by_path, columns)) is not None:
                     found(recalled)
         except FileNotFoundError:
             return
@@ -176,7 +186,13 @@ class KeptFooters:
             self._warn(f"kept footers in {place.directory} can't be used: {error}")
 
     def _read_batch(
-        self, folder: KeptFolder, entry: KeptFile, files: Sequence[FileIdentity], by_path: dict[str, int], columns: frozenset[str]
+        self,
+        folder: KeptFolder,
+        entry: KeptFile,
+        files: Sequence[FileIdentity],
+        local: Mapping[int, str],
+        by_path: dict[str, int],
+        columns: frozenset[str],
     ) -> Recalled | None:
         match = NAME.fullmatch(entry.name)
         assert match is not None
@@ -187,7 +203,7 @@ class KeptFooters:
                     return None
                 batch = read_files(file)
                 listed, kept = places_of(files, by_path, batch)
-                same = np.fromiter(_still_same(files, listed.tolist(), batch.statuses[kept].tolist()), np.bool_, len(listed))
+                same = np.fromiter(_still_same(files, local, listed.tolist(), batch.statuses[kept].tolist()), np.bool_, len(listed))
                 listed, kept = listed[same], kept[same]
                 return Recalled(listed, kept, batch, read_columns(file, columns)) if len(listed) else None
         except FileNotFoundError:
@@ -204,11 +220,13 @@ class KeptFooters:
             _log.warning("%s", text)
 
 
-def _still_same(files: Sequence[FileIdentity], listed: Sequence[int], statuses: Sequence[int]) -> Iterator[bool]:
+def _still_same(
+    files: Sequence[FileIdentity], local: Mapping[int, str], listed: Sequence[int], statuses: Sequence[int]
+) -> Iterator[bool]:
     """Whether each file may be the one that was kept; of other filesystems Spark's listing is all that there is to go by."""
     for i, status in zip(listed, statuses, strict=True):
-        local = local_path(files[i].path)
-        yield (status == 0) if local is None else still_the_same(files[i], local, status)
+        path = local.get(i)
+        yield (status == 0) if path is None else still_the_same(files[i], path, status)
 
 
 def _roots(paths: Sequence[str]) -> list[str]:

@@ -19,11 +19,15 @@ from rtfilter.store.packindex.footer import DIGEST_BYTES
 
 @dataclass(frozen=True, slots=True)
 class KeptPiece:
-    """A column of some files, alike in all of them: `files` are numbers in the list, `firsts` where the packs of each begin."""
+    """A column of some files, alike in all of them: `files` are numbers in the list, `firsts` where the packs of each begin.
+
+    `is_whole`: it has one pair of bounds of each file, which are around those of all its packs.
+    """
 
     files: Int64s
     firsts: Int64s
     matching: tuple[FileColumn, ...]
+    is_whole: bool = False
 
     @property
     def memory_bytes(self) -> int:
@@ -35,12 +39,14 @@ class KeptPiece:
 class KeptList:
     """`counts` is -1 for a file that nothing is kept of; `firsts` is where a file's packs begin in `starts` and `rows`.
 
-    `footers`, `statuses`: as in FileStats. Not thread-safe, the owner of the list locks.
+    `whole`: files that count as one pack (whole_files.py). `footers`, `statuses`: as in FileStats. Not thread-safe, the owner of
+    the list locks.
     """
 
     def __init__(self, files: int) -> None:
         self.counts = np.full(files, -1, dtype=np.int32)
         self.firsts: Int64s = np.zeros(files, dtype=np.int64)
+        self.whole = np.zeros(files, dtype=np.bool_)
         self.starts: Int64s = np.zeros(0, dtype=np.int64)
         self.rows: Int64s = np.zeros(0, dtype=np.int64)
         self.footers = np.zeros(files, dtype=np.uint64)
@@ -50,7 +56,16 @@ class KeptList:
 
     @property
     def memory_bytes(self) -> int:
-        arrays: list[Any] = [self.counts, self.firsts, self.starts, self.rows, self.footers, self.statuses, *self._has.values()]
+        arrays: list[Any] = [
+            self.counts,
+            self.firsts,
+            self.whole,
+            self.starts,
+            self.rows,
+            self.footers,
+            self.statuses,
+            *self._has.values(),
+        ]
         return _bytes_of(arrays) + sum(each.memory_bytes for pieces in self.pieces.values() for each in pieces)
 
     def has(self, name: str) -> Bools:
@@ -77,26 +92,31 @@ class KeptList:
     def take(self, found: Recalled) -> list[int]:
         """Adds what was found in one batch; gives the files of the list that are known only now.
 
-        A file that is known already gets more columns only from the same footer of the same file.
+        A file that is known already gets more columns only from the same footer of the same file. One of which only the whole is
+        known has no place for bounds of packs.
         """
         listed, kept, batch = found.listed, found.kept, found.batch
         footers, statuses = batch.footers[kept], batch.statuses[kept]
         new = self.counts[listed] < 0
         same = ~new & (self.footers[listed] == footers) & (self.statuses[listed] == statuses)
+        same &= found.is_whole | ~self.whole[listed]
         fresh = listed[new]
         if len(fresh):
             begins = _begins(batch.counts)
             self.counts[fresh], self.footers[fresh] = batch.counts[kept[new]], footers[new]
             self.statuses[fresh], self.firsts[fresh] = statuses[new], begins[kept[new]] + len(self.starts)
+            self.whole[fresh] = found.is_whole
             self.starts, self.rows = np.concatenate([self.starts, batch.starts]), np.concatenate([self.rows, batch.rows])
         usable = new | same
         of_batch = np.full(len(batch.counts), -1, dtype=np.int64)
         of_batch[kept[usable]] = listed[usable]
         for name, columns in found.columns.items():
-            self._take_column(name, columns, of_batch, batch.counts)
+            self._take_column(name, columns, of_batch, batch.counts, found.is_whole)
         return [int(i) for i in fresh]
 
-    def _take_column(self, name: str, columns: Sequence[KeptColumn], of_batch: Int64s, counts: npt.NDArray[np.int32]) -> None:
+    def _take_column(
+        self, name: str, columns: Sequence[KeptColumn], of_batch: Int64s, counts: npt.NDArray[np.int32], is_whole: bool
+    ) -> None:
         known = self._has.setdefault(name, np.zeros(len(self.counts), dtype=np.bool_))
         for column in columns:
             files = of_batch[column.files]
@@ -105,17 +125,26 @@ class KeptList:
             if not bool(wanted.any()):
                 continue
             known[files[wanted]] = True
-            self.pieces.setdefault(name, []).append(KeptPiece(files[wanted], firsts[wanted], column.matching))
+            self.pieces.setdefault(name, []).append(KeptPiece(files[wanted], firsts[wanted], column.matching, is_whole))
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What one batch has of a list: file `listed[i]` of the list is file `kept[i]` of the batch."""
+    """What one batch has of a list: file `listed[i]` of the list is file `kept[i]` of the batch. `is_whole`: as in KeptPiece."""
 
     listed: Int64s
     kept: Int64s
     batch: KeptFiles
     columns: dict[str, list[KeptColumn]] = field(default_factory=dict)
+    is_whole: bool = False
+
+    @property
+    def memory_bytes(self) -> int:
+        """What it takes in a list."""
+        members = (column.bounds for columns in self.columns.values() for each in columns for column in each.matching)
+        return _bytes_of(
+            [self.batch.starts, self.batch.rows, *(array for each in members if each is not None for array in each.arrays)]
+        )
 
     def tails(self) -> Iterable[tuple[int, bytes]]:
         """For files of the list, the digest of the tail that the bridge has brought."""

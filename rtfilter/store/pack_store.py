@@ -76,9 +76,13 @@ class _Listed:
     """The files of one digest, the directories that their indexes may be in, and where their packs are in indexes used lately."""
 
     files: tuple[FileIdentity, ...]
-    total_bytes: int
+    sizes: Int64s
     places: tuple[str, ...]
     located: dict[tuple[str, str, str], Located] = field(default_factory=dict)
+
+    @property
+    def total_bytes(self) -> int:
+        return int(self.sizes.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +116,10 @@ class PackStore:
 
     def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> None:
         """Makes a file list known, as FooterStore.add_list does. Raises ValueError."""
-        self.footers.add_list(digest, paths, sizes, mtimes)
-        files = tuple(FileIdentity(*each) for each in zip(paths, sizes, mtimes, strict=True))
+        files = self.footers.add_list(digest, paths, sizes, mtimes)
         with self._lock:
             if digest not in self._lists:
-                self._lists[digest] = _Listed(files, sum(sizes), store_places(paths, ""))
+                self._lists[digest] = _Listed(files, np.array(sizes, dtype=np.int64), store_places(paths, ""))
             self._lists.move_to_end(digest)
             while len(self._lists) > 1 and (len(self._lists) > MOST_LISTS or self._listed_files() > MOST_LISTED_FILES):
                 self._lists.popitem(last=False)
@@ -124,10 +127,10 @@ class PackStore:
     def _listed_files(self) -> int:
         return sum(len(listed.files) for listed in self._lists.values())
 
-    def recall(self, digest: str, place: KeptIn, columns: Iterable[str], wait_s: float) -> None:
+    def recall(self, digest: str, place: KeptIn, columns: Iterable[str], wait_s: float) -> bool:
         """Looks for kept footers, as FooterStore.recall does; what indexes say of their files counts from now on."""
         told = functools.partial(self._trust.tell_digest, source=place.directory)
-        self.footers.recall(digest, place, columns, wait_s, told)
+        return self.footers.recall(digest, place, columns, wait_s, told)
 
     def put_footer_bytes(self, digest: str, index: int, tail: bytes) -> None:
         """A footer from the bridge, as FooterStore.put_footer_bytes has it; what indexes say of the file counts from now on."""
@@ -189,7 +192,7 @@ class PackStore:
         except Exception as error:  # whatever an index has in it, what the footers say still holds
             _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
             unused = ShelvedIndex("", ", ".join(places), None, problem_of(error))
-            return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), (_unused(unused, listed.files),))
+            return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), (_unused(unused, listed),))
 
     def _with_indexes(
         self,
@@ -235,7 +238,7 @@ class PackStore:
         looked_into = [place for place in places if is_remote(place)][:MOST_PLACES_AT_ONCE]
         told = [each for each in mine if not each.is_unseen or each.place in looked_into]
         uses = [_use(each, packs, keep, static, max_stale) for each in found if each.shelved.concerns(is_table, bool(location))]
-        uses += [_unused(each, listed.files) for each in told]
+        uses += [_unused(each, listed) for each in told]
         return StoreVerdict(replace(packs, keep=keep), static, tuple(uses), tuple(each.accept for each in found_out), packs_told)
 
     def _remember(self, found: Sequence[_Placed]) -> None:
@@ -275,8 +278,8 @@ class PackStore:
             same[np.unique(file_of[places[~agree]])] = False
             places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
         unknown = ~same & (packs.counts != 0)
-        sizes = np.array([file.size_bytes for file in listed.files], dtype=np.int64)
-        coverage = Coverage(len(sizes), int(np.count_nonzero(unknown)), int(sizes.sum()), int(sizes[unknown].sum()))
+        unknown_bytes = int(listed.sizes[unknown].sum())
+        coverage = Coverage(len(listed.files), int(np.count_nonzero(unknown)), listed.total_bytes, unknown_bytes)
         return _Placed(shelved, index, places, located.numbers[mine], coverage)
 
     def _trusted(
@@ -372,9 +375,9 @@ def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadl
     return outcome
 
 
-def _unused(shelved: ShelvedIndex, files: Sequence[FileIdentity]) -> IndexUse:
-    total = sum(file.size_bytes for file in files)
-    coverage = Coverage(len(files), len(files), total, total)
+def _unused(shelved: ShelvedIndex, listed: _Listed) -> IndexUse:
+    files, total = len(listed.files), listed.total_bytes
+    coverage = Coverage(files, files, total, total)
     return IndexUse(shelved.name, shelved.place, coverage, 0, shelved.problems, shelved.problems[0].reason)
 
 

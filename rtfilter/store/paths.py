@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Iterable
 
 # The same few tables are asked about in query after query.
 MOST_REMEMBERED = 4096
@@ -25,6 +26,21 @@ def local_path(hadoop_path: str) -> str | None:
         # `//host/path` names another machine, `///path` nobody but this one.
         path = path[2:]
     return path if path.startswith("/") and not path.startswith("//") else None
+
+
+def local_paths(hadoop_paths: Iterable[str]) -> list[str | None]:
+    """The local file of each of many path texts: by their directories, of which there are fewer."""
+    directories: dict[str, str | None] = {}
+    found: list[str | None] = []
+    for path in hadoop_paths:
+        *directory, name = path.rpartition("/")
+        above = "".join(directory)
+        if above not in directories:
+            local = local_path(path)
+            directories[above] = None if local is None else local[: len(local) - len(name)]
+        begin = directories[above]
+        found.append(None if begin is None else begin + name)
+    return found
 
 
 @functools.lru_cache(MOST_REMEMBERED)

@@ -96,7 +96,7 @@ def table_bounds(parts: Iterable[Part], hidden: int | None = None) -> TableBound
             block = part.packs(slice(begin, end), hidden)
             blocks.append(replace(block, bounded=block.bounded.astype(np.uint16)))
             first_packs.append(first_packs[-1] + end - begin)
-        of_files.append(_files_of(part))
+        of_files.append(bounds_of_files(part))
     return _table(blocks, np.array(first_packs, dtype=np.int64), of_files, hidden)
 
 
@@ -145,7 +145,7 @@ def _undecided_blocks(table: TableBounds, undecided: Bools) -> list[int]:
     return found
 
 
-def _files_of(part: Part) -> Part:
+def bounds_of_files(part: Part) -> Part:
     """The bounds of a part's files, in the form of packs: a file stands for one."""
     ends = np.cumsum(part.counts, dtype=np.int64)
     begins = ends - part.counts

@@ -34,6 +34,7 @@ from rtfilter.store.kept_footers import KeptFooters
 from rtfilter.store.kept_list import KeptList, Recalled
 from rtfilter.store.packindex.footer import footer_digest
 from rtfilter.store.table_bounds import table_might_match
+from rtfilter.store.whole_files import as_whole_files, whole_files
 
 DEFAULT_CACHE_BYTES = 256 << 20
 MOST_LISTS = 64
@@ -44,6 +45,9 @@ READER_THREADS = 4
 BRIDGE_ANSWERS_WITHIN_S = 30.0
 # Few files are read one by one, many in groups: a task costs as much as a small footer.
 MOST_FILES_PER_TASK = 32
+# Of the memory bound: what bounds of whole files may take, for when those of their packs have to go.
+SHARE_OF_WHOLE_FILES = 0.5
+WHOLE_AT_ONCE = 1024
 # Checking a file takes microseconds unless its filesystem hangs: that much is allowed even where nothing is waited for.
 CHECK_GRACE_S = 0.25
 
@@ -86,7 +90,8 @@ class Verdict:
     `counts` (int32): packs per file in list order, -1 for a file that is not known and is read whole. `starts` and `rows` (int64)
     and each mask of `keep` and `bounded` (one per filter, in the order asked) have an entry per pack of the known files, in list
     order. `problem`: what is the matter with the first unknown file whose footer can't be used, empty where none is known to be so.
-    `column_problems`: for each filter the same of its column.
+    `column_problems`: for each filter the same of its column. `whole`: files that count here as one pack, because only bounds
+    around all their packs are held (whole_files.py); None where there are none.
     """
 
     counts: npt.NDArray[np.int32]
@@ -97,6 +102,16 @@ class Verdict:
     bounded: tuple[Bools, ...] = ()
     problem: str = ""
     column_problems: tuple[str, ...] = ()
+    whole: Bools | None = None
+
+    def for_reading(self, keep: Bools) -> tuple[npt.NDArray[np.int32], Int64s, Bools]:
+        """`counts`, `starts` and the mask as a scan goes by them: a whole file that is kept is not known, any other has no pack."""
+        if self.whole is None:
+            return self.counts, self.starts, keep
+        is_whole = np.repeat(self.whole, np.maximum(self.counts, 0))
+        counts = self.counts.copy()
+        counts[self.whole] = np.where(keep[is_whole], np.int32(-1), np.int32(0))
+        return counts, self.starts[~is_whole], keep[~is_whole]
 
     @property
     def files_unknown(self) -> int:
@@ -204,19 +219,19 @@ class FooterStore:
             files = self._list(digest)
             return files is not None and not self._missing(files, _lowered(columns), files.remote)
 
-    def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> None:
-        """Makes a file list known: Hadoop path texts, sizes in bytes, modification times in ms.
+    def add_list(self, digest: str, paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int]) -> tuple[FileIdentity, ...]:
+        """Makes a file list known: Hadoop path texts, sizes in bytes, modification times in ms. Gives its files.
 
         Raises:
             ValueError: the three are not of one length.
         """
         files = file_list(paths, sizes, mtimes)
         with self._lock:
-            if digest not in self._lists:
-                self._lists[digest] = files
+            files = self._lists.setdefault(digest, files)
             self._lists.move_to_end(digest)
             while len(self._lists) > 1 and (len(self._lists) > self._most_lists or self._listed_files() > MOST_LISTED_FILES):
                 self._lists.popitem(last=False)
+        return files.files
 
     def _listed_files(self) -> int:
         return sum(len(files.files) for files in self._lists.values())
@@ -235,8 +250,9 @@ class FooterStore:
 
     def recall(
         self, digest: str, place: KeptIn, columns: Iterable[str], wait_s: float, told: Callable[[FileIdentity, bytes], None]
-    ) -> None:
-        """Looks in a cache directory for what earlier applications have read of a list, waiting at most so many seconds.
+    ) -> bool:
+        """Looks in a cache directory for what earlier applications have read of a list, waiting at most so many seconds; false when
+        that takes longer.
 
         What comes later counts from then on, and what is read of the list from now on is kept there. `told`: hears the digest of
         the tail of each file that only the bridge can read.
@@ -244,7 +260,7 @@ class FooterStore:
         with self._lock:
             files = self._list(digest, place.directory)
             if files is None:
-                return
+                return True
             files.place = place
             wanted = {name for name in _lowered(columns) if name not in files.recalled}
             files.recalled |= wanted
@@ -255,19 +271,25 @@ class FooterStore:
             with self._lock:
                 if files.kept is None:
                     files.kept = KeptList(len(files.files))
+                most = self._cache_bytes * SHARE_OF_WHOLE_FILES
+                if files.kept.memory_bytes + recalled.memory_bytes > most:
+                    recalled = as_whole_files(recalled)
+                    if files.kept.memory_bytes + recalled.memory_bytes > most:
+                        return
                 self.footers_recalled += len(files.kept.take(recalled))
                 if files.layout is not None:
                     files.kept.drop_others(files.layout.counts, files.layout.footers, files.layout.statuses)
 
-        recall = self.kept.recall(place, files.files, wanted, found) if wanted else None
+        recall = self.kept.recall(place, files.files, dict(files.local), wanted, found) if wanted else None
         with self._lock:
             if recall is not None:
                 files.recalls.append(recall)
             recalls = tuple(files.recalls)
-        wait_for_all(recalls, wait_s)
+        late = wait_for_all(recalls, wait_s).not_done
         with self._lock:
             # One that takes longer is not waited for again.
             files.recalls = [each for each in files.recalls if each not in recalls]
+        return not late
 
     def prefetch(self, digest: str, columns: Iterable[str]) -> None:
         """Starts to read, in the background, what is missing of these columns in local files. Unknown digest: nothing."""
@@ -283,9 +305,9 @@ class FooterStore:
             for begin in range(0, len(missing), per_task):
                 group = missing[begin : begin + per_task]
                 under_way = _UnderWay(Future())
-                reads = [(files.files[i], paths[i], names) for i, names in group]
+                reads = [(i, paths[i], names) for i, names in group]
                 try:
-                    self._readers.submit(self._read_group, reads, files.place, under_way.done)
+                    self._readers.submit(self._read_group, files, reads, under_way.done)
                 except RuntimeError:
                     # The store was closed: nobody will ask.
                     return
@@ -315,13 +337,13 @@ class FooterStore:
             files = self._lists.get(digest)
             if files is None or not 0 <= index < len(files.files):
                 return
-            file, columns, place = files.files[index], sorted(files.asked_columns), files.place
+            file, columns = files.files[index], sorted(files.asked_columns)
         found = parse_footer_tail(bytes(tail), columns)
         if isinstance(found, FileStats):
             # A filesystem without times has nothing to tell two files of one size and path apart.
             settled = file.mtime_ms > 0 and is_settled(file.mtime_ms * 1_000_000, time.time_ns(), SETTLED_ELSEWHERE_S)
             found = replace(found, settled=settled, tail=footer_digest(bytes(tail)))
-        self._put(file, columns, place, found)
+        self._put(files, index, columns, found)
 
     def put_footer_error(self, digest: str, index: int, error: str) -> None:
         """The bridge could not read file `index` of the list."""
@@ -329,8 +351,8 @@ class FooterStore:
             files = self._lists.get(digest)
             if files is None or not 0 <= index < len(files.files):
                 return
-            file, columns, place = files.files[index], sorted(files.asked_columns), files.place
-        self._put(file, columns, place, FooterProblem(f"Spark can't read the footer: {error}"))
+            columns = sorted(files.asked_columns)
+        self._put(files, index, columns, FooterProblem(f"Spark can't read the footer: {error}"))
 
     def problems(self, digest: str) -> dict[str, str]:
         """Path and reason of the files of a list that could not be read lately."""
@@ -366,24 +388,49 @@ class FooterStore:
             for name in names:
                 self._under_way[files.files[i], name] = under_way
 
-    def _read_group(self, group: list[tuple[FileIdentity, str, tuple[str, ...]]], place: KeptIn | None, done: Future[None]) -> None:
+    def _read_group(self, files: FileList, group: list[tuple[int, str, tuple[str, ...]]], done: Future[None]) -> None:
         try:
-            for file, path, names in group:
-                self._put(file, names, place, read_local_footer(path, file.size_bytes, file.mtime_ms, names))
+            for i, path, names in group:
+                file = files.files[i]
+                self._put(files, i, names, read_local_footer(path, file.size_bytes, file.mtime_ms, names))
         finally:
             done.set_result(None)
 
-    def _put(self, file: FileIdentity, columns: Iterable[str], place: KeptIn | None, found: FileStats | FooterProblem) -> None:
-        if place is not None and isinstance(found, FileStats):
-            self.kept.note(place, file, found)
+    def _put(self, files: FileList, index: int, columns: Iterable[str], found: FileStats | FooterProblem) -> None:
+        file = files.files[index]
+        if files.place is not None and isinstance(found, FileStats):
+            self.kept.note(files.place, file, found)
         with self._lock:
             self.footers_read += 1
+            if isinstance(found, FileStats):
+                self._hold_whole(files, index, found)
             self._cache.put(file, found)
             for name in columns:
                 under_way = self._under_way.pop((file, name), None)
                 # A group's future is its task's to set.
                 if under_way is not None and under_way.expires is not None and not under_way.done.done():
                     under_way.done.set_result(None)
+
+    def _hold_whole(self, files: FileList, index: int, stats: FileStats) -> None:
+        """Where memory is short: keeps bounds of files that were read, now and before, for when those of their packs have to go."""
+        if not files.is_short:
+            if self._cache.used_bytes <= self._cache.limit_bytes // 2:
+                return
+            files.is_short = True
+            files.to_condense = [(i, known) for i, file in enumerate(files.files) if (known := self._cache.peek(file)) is not None]
+        files.to_condense.append((index, stats))
+        if len(files.to_condense) >= WHOLE_AT_ONCE:
+            self._condense(files)
+
+    def _condense(self, files: FileList) -> None:
+        waiting, files.to_condense = files.to_condense, []
+        for begin in range(0, len(waiting), WHOLE_AT_ONCE):
+            if files.kept is not None and files.kept.memory_bytes > self._cache_bytes * SHARE_OF_WHOLE_FILES:
+                return
+            group = waiting[begin : begin + WHOLE_AT_ONCE]
+            if files.kept is None:
+                files.kept = KeptList(len(files.files))
+            files.kept.take(whole_files([(i, files.files[i], stats) for i, stats in group]))
 
     def _shrink(self, current: FileList | None) -> None:
         """Holds the memory bound: layouts of tables not used for long go first when they take over half of it."""
@@ -422,13 +469,16 @@ class FooterStore:
         if pending:
             wait_for_all(pending, timeout=max(0.0, deadline - time.monotonic()))
         with self._lock:
+            self._condense(files)
             layout, columns = files.laid_out(keys, self._cache)
             self._shrink(files)
         keep = tuple(table_might_match(column.bounds, each.keys) for column, each in zip(columns, filters, strict=True))
         spans = tuple(column.bounds.value_span for column in columns)
         bounded = tuple(~column.bounds.unknown for column in columns)
         of_columns = tuple(column.problem for column in columns)
-        verdict = Verdict(layout.counts, layout.starts, layout.rows, keep, spans, bounded, self._problem(files, layout), of_columns)
+        whole = layout.whole if bool(layout.whole.any()) else None
+        problem = self._problem(files, layout)
+        verdict = Verdict(layout.counts, layout.starts, layout.rows, keep, spans, bounded, problem, of_columns, whole)
         changed, replaced = _changed_files(files, layout, deadline)
         if replaced:
             self._forget(files, layout, replaced)
@@ -494,6 +544,6 @@ def _without_files(verdict: Verdict, files: Sequence[int], paths: Sequence[str])
     counts = np.where(gone, np.int32(-1), verdict.counts)
     keep, bounded = (tuple(mask[stays] for mask in masks) for masks in (verdict.keep, verdict.bounded))
     problem = verdict.problem or f"{os.path.basename(paths[0])}: it is not surely the file that was listed"
-    return replace(
-        verdict, counts=counts, starts=verdict.starts[stays], rows=verdict.rows[stays], keep=keep, bounded=bounded, problem=problem
-    )
+    whole = None if verdict.whole is None else verdict.whole & ~gone
+    starts, rows = verdict.starts[stays], verdict.rows[stays]
+    return replace(verdict, counts=counts, starts=starts, rows=rows, keep=keep, bounded=bounded, problem=problem, whole=whole)

@@ -6,6 +6,7 @@ import functools
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -75,7 +76,7 @@ def test_queries_find_the_index_of_their_file(folder: Path) -> None:
     assert set(found) == {"i@a.parquet", "i@b.parquet"}
 
     for files, mine in (((identity,), ["i@a.parquet"]), ((identity, FileIdentity(f"file:{folder}/b.parquet", 1, 1)), [])):
-        is_table = functools.partial(_holds_files_of, _Listed(files, 0, ()))
+        is_table = functools.partial(_holds_files_of, _Listed(files, np.zeros(len(files), dtype=np.int64), ()))
         assert [name for name, each in found.items() if each.concerns(is_table, False)] == mine
     index = found["i@a.parquet"].index
     assert index is not None and index.catalog().locate([identity]).counts.tolist() == [1]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import random
+import shutil
 import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -210,6 +212,23 @@ class TestTheNextApplication:
         assert two.read == 0 and sorted(two.tails) == names and all(len(tail) == 16 for tail in two.tails.values())
 
 
+class TestAnotherMachine:
+    def test_finds_what_was_copied(self, first: None, cache: KeptIn, table: list[Path], tmp_path: Path) -> None:
+        shutil.copytree(cache.directory, tmp_path / "copied")
+        second = Application(KeptIn(str(tmp_path / "copied"), cache.limit_bytes), table, "a")
+        assert second.kept("a", keys(105)) == [False, False, True, False, False, False]
+        assert (second.read, second.store.footers_recalled) == (0, 3)
+
+    def test_that_mounts_the_disk_as_another_device_finds_it(self, table: list[Path]) -> None:
+        status = os.stat(table[0])
+        fields = {name: getattr(status, name) for name in ("st_mtime_ns", "st_ctime_ns", "st_ino")}
+        here, elsewhere = (_status(**fields, st_dev=number) for number in (1, 2))
+        assert footers.status_digest(here) == footers.status_digest(elsewhere) == footers.status_digest(status)
+        for name in fields:
+            other = _status(**{**fields, name: fields[name] + 1}, st_dev=1)
+            assert footers.status_digest(other) != footers.status_digest(status)
+
+
 class TestAFileThatIsAnotherOne:
     @pytest.mark.parametrize("in_place", [False, True])
     def test_of_the_same_size_and_time_is_read(self, first: None, cache: KeptIn, table: list[Path], in_place: bool) -> None:
@@ -392,7 +411,11 @@ class TestDamage:
         third = Application(cache, table, "a")
         assert third.kept("a", keys(105)) == [False, False, True, False, False, False] and third.read == 0
 
-    def test_every_byte_counts_or_does_not_matter(self, first: None, cache: KeptIn, table: list[Path]) -> None:
+    def test_every_byte_counts_or_does_not_matter(
+        self, first: None, cache: KeptIn, table: list[Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Nothing is written again meanwhile.
+        monkeypatch.setattr(kept_footers, "QUIET_S", 3_600.0)
         (path,) = batches(cache)
         whole = path.read_bytes()
         draw = random.Random(7)
@@ -432,6 +455,10 @@ def test_applications_at_the_same_time_use_one_folder(cache: KeptIn, table: list
     assert not wrong
     last = Application(cache, table, "a", "b")
     assert last.kept("a", keys(205)) == [False] * 4 + [True, False] and last.read == 0
+
+
+def _status(**fields: int) -> Any:
+    return SimpleNamespace(**fields)
 
 
 def tail_of(path: Path) -> bytes:

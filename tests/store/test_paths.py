@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtfilter.store.paths import local_path
+from rtfilter.store.paths import local_path, local_paths
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,42 @@ def test_local_texts_are_taken_literally(text: str, path: str) -> None:
 )
 def test_everything_else_is_for_the_bridge(text: str) -> None:
     assert local_path(text) is None
+
+
+ODD_PATHS = [
+    *(
+        "file:/t/a",
+        "file:/t/b%20c",
+        "file:///t/a",
+        "file:/a",
+        "file:/b",
+        "file:///a",
+        "file://host/t/a",
+        "file://b",
+        "file://c",
+        "file:///",
+    ),
+    *(
+        "/t/a",
+        "/t/x:y",
+        "/a",
+        "//host/t/a",
+        "///t/a",
+        "////t/a",
+        "a",
+        "t/a",
+        "t/x:y",
+        "x:y",
+        "",
+        "/",
+        "file:",
+        "file:a",
+        "FILE:/t/a",
+    ),
+    *("s3a://bucket/t/a", "s3a://bucket/t/b", "s3a://bucket", "hdfs:/t/a", "file:/t/", "file:/t//a", "file:/t/a=1/b"),
+]
+
+
+def test_many_paths_are_told_apart_as_one_is() -> None:
+    for paths in (ODD_PATHS, ODD_PATHS[::-1]):
+        assert local_paths(paths) == [local_path(path) for path in paths]

@@ -40,7 +40,8 @@ def store_places(paths: Iterable[str], location: str) -> tuple[str, ...]:
     """The directories that may hold indexes of a table with these files (Hadoop's texts): `location`, or in its roots."""
     if location:
         return (absolute(location),)
-    folders = {os.path.dirname(local_path(path) or path) for path in paths}
+    a_file_of_each = {path.rpartition("/")[0]: path for path in paths}
+    folders = {os.path.dirname(local_path(path) or path) for path in a_file_of_each.values()}
     return tuple(sorted({os.path.join(without_partitions(folder), STORE_FOLDER) for folder in folders}))
 
 

@@ -52,8 +52,7 @@ class FillFilters(session: SparkSession, atOnce: Boolean = false) extends Rule[S
     val fillMs = (asked - started) / 1000000
     val filled = verdicts.map(v => concerned(v.get("scan").asInt).outcome(answer.get, v.asInstanceOf[ObjectNode], filters, fillMs))
     val record = Json.obj("ms" -> (asked - started) / 1e6, "collect_ms" -> (collected - started) / 1e6,
-      "round_trip_ms" -> (asked - collected) / 1e6, "footers" -> answer.map(_.json.path("footers")),
-      "filters" -> (filters ++ missed.flatten))
+      "round_trip_ms" -> (asked - collected) / 1e6, "footers" -> answer.map(_.json.path("footers")), "filters" -> (filters ++ missed.flatten))
     val result = OwnTime.in(layer, "narrow")(FilledStage(plan, filled))
     QueryLog.filled(layer, decisionIds(scans), record, result.collect { case scan: NarrowedScan => ScanMetrics(scan) },
       result.collect { case rows: RowFilterExec => RowMetrics(rows.filter, rows.metrics) })

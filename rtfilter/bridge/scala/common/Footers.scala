@@ -23,8 +23,10 @@ object Footers extends Logging {
   def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit =
     fetchAhead(layer, scan, RuntimeFilter.in(scan).filterNot(_.isStatic).flatMap(_.references.toSeq.map(_.name)).distinct)
 
-  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, columns: Seq[String]): Unit = PlannerHost.background.execute(() => try {
-      val files = ScanFiles.of(scan)
+  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, columns: Seq[String]): Unit = fetchAhead(layer, scan, QueryLog.files(layer, scan), columns)
+
+  /** The files are the execution's, which a thread in the background is not in. */
+  private def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): Unit = PlannerHost.background.execute(() => try {
       val known = layer.ask("files", Seq("digest" -> files.digest, "columns" -> columns), timeoutMs = Some(WaitMs)).json
       val told = if (known.path("known").asBoolean(false)) known else fetch(layer, scan, files, columns)
       if (told.path("indexes").asBoolean(false)) bringIndexes(layer, files, columns)

@@ -2,6 +2,7 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
 import org.apache.spark.sql.execution.{CommandResultExec, FileSourceScanExec, LocalTableScanExec, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
@@ -27,6 +28,7 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
   val answers = mutable.Map.empty[Thread, LastAnswer]
   /** What the layer held the query up for. */
   val own = new OwnTime
+  val files = mutable.Map.empty[(Int, Seq[Expression]), ScanFiles]
   private var ended = false
   /** As it was at its end: a plan that runs again counts anew. */
   private var atEnd: Option[ObjectNode] = None
@@ -39,7 +41,7 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
   private val ofPlans = mutable.Set.empty[String]
   def ran(ids: Seq[String]): Unit = synchronized(ofPlans ++= ids)
   def has(id: String): Boolean = synchronized(decisions.contains(id) || ofPlans(id))
-  def end(): Unit = synchronized { atEnd = Some(toJson); ended = true; answers.clear() }
+  def end(): Unit = synchronized { atEnd = Some(toJson); ended = true; answers.clear(); files.clear() }
   def remember(answer: LastAnswer): Unit = synchronized { wantsEnd ||= answer.wantsEnd; if (!ended) answers(Thread.currentThread) = answer }
 
   def decided(id: String, decision: ObjectNode): Unit = synchronized { decisions.getOrElseUpdate(id, decision); () }
@@ -101,6 +103,18 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
 
   def remember(layer: LayerSession, answer: LastAnswer): Unit = synchronized(record(layer).foreach(_.remember(answer)))
   def spent(layer: LayerSession, steps: Seq[(String, Long)]): Unit = synchronized(layer.executionId.flatMap(id => records.get(Run(id, 0)))).foreach(r => steps.foreach((r.own.add _).tupled))
+
+  /**
+   * The files of a scan, listed once an execution: they are asked for ahead of its stage, when its keys are there, and for each new plan. A list that has become
+   * old meanwhile does no harm: a file is narrowed only while it has the size and time that it had, and others are read whole. Partition filters that hold a
+   * subquery (dynamic partition pruning) are left out: the list may only be too long.
+   */
+  def files(layer: LayerSession, scan: FileSourceScanExec): ScanFiles = synchronized {
+    val (location, static) = (scan.relation.location, scan.partitionFilters.filterNot(_.exists(_.isInstanceOf[PlanExpression[_]])))
+    layer.executionId.flatMap(_ => record(layer)).fold(mutable.Map.empty[(Int, Seq[Expression]), ScanFiles])(_.files)
+      .getOrElseUpdate((System.identityHashCode(location), static), new ScanFiles(location, static))
+  }
+
   def answer(layer: LayerSession): Option[LastAnswer] = synchronized(record(layer).flatMap(_.answers.get(Thread.currentThread)))
 
   def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {

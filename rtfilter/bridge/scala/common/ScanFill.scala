@@ -37,7 +37,7 @@ final class BodyParts {
 
 /** A scan with filled keys: the question about it, and what comes of the answer. */
 final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys: Seq[FilledKey]) {
-  lazy val files: ScanFiles = ScanFiles.of(scan)
+  val files: ScanFiles = QueryLog.files(layer, scan)
   private val static = RuntimeFilter.static(scan)
   /** How many filters the answer has to speak of. */
   def expected: Int = keys.size + static.size

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.execution.rtfilter
 
-import java.util.{Collections, LinkedHashMap, Map => JavaMap}
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
@@ -81,11 +80,9 @@ object LayerSession {
     if (text.isEmpty || ".!?".contains(text.last)) text else s"$text."
   }
 
-  /** The latest: a session that ends does not say so. */
+  /** A session that ends does not say so. */
   private val MostWarned = 1000
-  private val warned = Collections.synchronizedMap(new LinkedHashMap[(String, String), java.lang.Boolean] {
-    override def removeEldestEntry(eldest: JavaMap.Entry[(String, String), java.lang.Boolean]): Boolean = size > MostWarned
-  })
+  private val warned = Latest.map[(String, String), java.lang.Boolean](MostWarned)
 
   /** How many tasks run side by side; spark.default.parallelism, where it is set, says something else. SparkContext.numDriverCores: checked on 4.3. */
   def cores(context: SparkContext): Int =

@@ -2,7 +2,6 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import java.io.File
-import java.util.concurrent.ConcurrentHashMap
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{SparkVersion => _, _}
@@ -17,14 +16,15 @@ import scala.util.Try
 object StaticPredicates extends PredicateHelper {
   private val MostValues = 10000
   private val MostRoots = 16
+  private val MostPlaces = 10000
   private val StoreFolder = "_rtfilter"
   private val LookAgainMs = 60000L
 
   /** Local places in which a store was found once. */
-  private val hadStore = ConcurrentHashMap.newKeySet[Path]
+  private val hadStore = Latest.map[Path, java.lang.Boolean](MostPlaces)
 
   /** By place on another filesystem: whether it has a store, None while nobody knows, and when that was looked up. */
-  private val remote = new ConcurrentHashMap[Path, (Option[Boolean], Long)]
+  private val remote = Latest.map[Path, (Option[Boolean], Long)](MostPlaces)
 
   def concerns(layer: LayerSession, plan: SparkPlan): Boolean = plan.exists {
     case scan: FileSourceScanExec => concerns(layer, scan)
@@ -85,8 +85,8 @@ object StaticPredicates extends PredicateHelper {
   private def hasStore(layer: LayerSession, place: Path, scan: FileSourceScanExec): Boolean =
     if (isLocal(place)) {
       // Of a table that was overwritten with its indexes the host can tell that they are gone.
-      if (isStoreHere(place)) hadStore.add(place)
-      hadStore.contains(place)
+      if (isStoreHere(place)) hadStore.put(place, true)
+      hadStore.containsKey(place)
     } else {
       // A query does not wait for another machine: it is looked up meanwhile, for the next one.
       val (found, at) = known(place)

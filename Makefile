@@ -73,6 +73,11 @@ bench: $(VENV)/.with-bench ## run a benchmark: SUITE=imci-micro SF=1 RUNS=5 MODE
 docs: $(VENV)/.with-dev ## write docs/options.md anew from the option table
 	$(BIN)/python -m rtfilter.docs
 
+.PHONY: site
+site: $(VENV)/.with-docs ## make the pages of docs/ into build/site; a link to something that is not there is an error
+	$(BIN)/python -m sphinx -b html -q -W --keep-going docs build/site
+	@echo "The first page: $(CURDIR)/build/site/index.html"
+
 .PHONY: jar
 jar: $(VENV)/.with-bench ## compile the Spark side into dist/rtfilter-spark.jar (JAR=FILE), for images and read-only machines
 	@.ci/need java

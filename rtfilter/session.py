@@ -101,7 +101,8 @@ def pruned(
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorates a function: what it runs has the layer on, whatever the sessions say, and so has a DataFrame that it returns.
 
-    That is for its own thread (and `pyspark.InheritableThread`s started in it): other threads of the same session are left alone.
+    That is for its own thread, and for threads started in it that are a `pyspark.InheritableThread`. Other threads of the same
+    session are left alone.
     Any other return value is given back as it is.
 
     Raises:

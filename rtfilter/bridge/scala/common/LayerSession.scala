@@ -81,8 +81,7 @@ object LayerSession {
   }
 
   /** A session that ends does not say so. */
-  private val MostWarned = 1000
-  private val warned = Latest.map[(String, String), java.lang.Boolean](MostWarned)
+  private val warned = Latest.map[(String, String), java.lang.Boolean](1000)
 
   /** How many tasks run side by side; spark.default.parallelism, where it is set, says something else. SparkContext.numDriverCores: checked on 4.3. */
   def cores(context: SparkContext): Int =

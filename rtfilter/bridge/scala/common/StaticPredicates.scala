@@ -16,20 +16,13 @@ import scala.util.Try
 object StaticPredicates extends PredicateHelper {
   private val MostValues = 10000
   private val MostRoots = 16
-  private val MostPlaces = 10000
   private val StoreFolder = "_rtfilter"
   private val LookAgainMs = 60000L
 
-  /** Local places in which a store was found once. */
-  private val hadStore = Latest.map[Path, java.lang.Boolean](MostPlaces)
+  /** By place: whether it has a store, or had one; None while nobody knows. And when that was looked up on another filesystem. */
+  private val stores = Latest.map[Path, (Option[Boolean], Long)](10000)
 
-  /** By place on another filesystem: whether it has a store, None while nobody knows, and when that was looked up. */
-  private val remote = Latest.map[Path, (Option[Boolean], Long)](MostPlaces)
-
-  def concerns(layer: LayerSession, plan: SparkPlan): Boolean = plan.exists {
-    case scan: FileSourceScanExec => concerns(layer, scan)
-    case _ => false
-  }
+  def concerns(layer: LayerSession, plan: SparkPlan): Boolean = plan.exists { case scan: FileSourceScanExec => concerns(layer, scan); case _ => false }
 
   /** Cheap enough for every scan of every query: a look at a local directory at most. */
   private def concerns(layer: LayerSession, scan: FileSourceScanExec): Boolean = !scan.isInstanceOf[NarrowedScan] && conditions(scan).nonEmpty &&
@@ -85,25 +78,25 @@ object StaticPredicates extends PredicateHelper {
   private def hasStore(layer: LayerSession, place: Path, scan: FileSourceScanExec): Boolean =
     if (isLocal(place)) {
       // Of a table that was overwritten with its indexes the host can tell that they are gone.
-      if (isStoreHere(place)) hadStore.put(place, true)
-      hadStore.containsKey(place)
+      if (isStoreHere(place)) stores.put(place, (Some(true), 0L))
+      known(place)._1.contains(true)
     } else {
       // A query does not wait for another machine: it is looked up meanwhile, for the next one.
       val (found, at) = known(place)
       if (System.currentTimeMillis() - at > LookAgainMs) {
-        remote.put(place, (found, System.currentTimeMillis()))
+        stores.put(place, (found, System.currentTimeMillis()))
         val conf = scan.relation.sparkSession.sessionState.newHadoopConfWithOptions(scan.relation.options)
         PlannerHost.background.execute { () =>
           // Where that fails the host's own look says why; above a table one may have no rights, and needs none.
           val there = Try(place.getFileSystem(conf).exists(new Path(place, StoreFolder))).getOrElse(isRoot(place, scan))
-          remote.put(place, (Some(there), System.currentTimeMillis()))
+          stores.put(place, (Some(there), System.currentTimeMillis()))
           if (there) fetchAhead(layer, scan)
         }
       }
       found.getOrElse(true)
     }
 
-  private def known(place: Path): (Option[Boolean], Long) = remote.getOrDefault(place, (None, 0L))
+  private def known(place: Path): (Option[Boolean], Long) = stores.getOrDefault(place, (None, 0L))
 
   private def test(e: Expression, columns: AttributeSet): ObjectNode = {
     def joined(op: String, parts: Expression*) = Json.obj("op" -> op, "args" -> parts.map(test(_, columns)))

@@ -42,8 +42,7 @@ FEEDBACK_FILE = "feedback.json"
 # Of the time that the bridge waits for an answer (rtfilter.planner.timeoutMs): what may go into waiting for footers and indexes of
 # all scans of a stage.
 ANSWER_SHARE = 0.6
-# Longest wait for kept footers ahead of a fill (a fill waits for them as it does for footers), and for the last ones to be written.
-RECALL_S = 5.0
+# Longest wait for the last kept footers to be written.
 FLUSH_S = 0.6
 
 
@@ -160,9 +159,9 @@ class Requests:
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]
-        self._recall(frame, digest, columns, RECALL_S)
+        recalled = self._recall(frame, digest, columns)
         known = self.store.knows(digest, columns)
-        if known:
+        if known and recalled:
             self.store.prefetch(digest, columns)
         return {"known": known, "indexes": known and self._has_remote_indexes(frame)}, b""
 
@@ -171,16 +170,19 @@ class Requests:
         digest = message["digest"]
         self.store.limit_cache(options_of(frame).footers_cache_bytes)
         self.packs.add_list(digest, message["paths"], message["sizes"], message["mtimes"])
-        self._recall(frame, digest, message["columns"], RECALL_S)
-        self.store.prefetch(digest, message["columns"])
-        read = self.store.needs_bridge(digest, message["columns"])
+        read: list[int] = []
+        if self._recall(frame, digest, message["columns"]):
+            self.store.prefetch(digest, message["columns"])
+            read = self.store.needs_bridge(digest, message["columns"])
         return {"read": read, "indexes": self._has_remote_indexes(frame)}, b""
 
-    def _recall(self, frame: Frame, digest: str, columns: Iterable[str], wait_s: float) -> bool:
-        """Finds what earlier applications have read of a list's footers; false when that takes longer."""
+    def _recall(self, frame: Frame, digest: str, columns: Iterable[str], wait_s: float | None = None) -> bool:
+        """Finds what earlier applications have read of a list's footers. False while that is coming: to read files would only
+        hold it up."""
         options = options_of(frame)
         place = kept_in(cache_directory_of(options.store_cache_directory), options.store_cache_bytes)
-        return self.packs.recall(digest, place, columns, wait_s)
+        longest_s = ANSWER_SHARE * options.planner_timeout_ms / 1000
+        return self.packs.recall(digest, place, columns, longest_s if wait_s is None else wait_s)
 
     def _has_remote_indexes(self, frame: Frame) -> bool:
         """Whether indexes may be where only the bridge can look."""
@@ -228,7 +230,6 @@ class Requests:
             scan = parse_scan(frame, asked)
             digest, columns = asked["files"], {column.column for column in scan.columns}
             wait_s = options.footers_wait_ms / 1000
-            # While kept footers are still coming, reading files would only hold them up.
             if self._recall(frame, digest, columns, min(wait_s, max(deadline_s - time.monotonic(), 0.0))):
                 self.store.prefetch(digest, columns)
             case_sensitive = bool(spark.get("case_sensitive", False))

@@ -73,8 +73,8 @@ class LaidOutColumn:
 class FileList:
     """The files of one digest. The layout and its columns are derived from single files, and kept because that takes time.
 
-    `kept`: what the cache directory has of them, of the columns `recalled` (lower case); `recalls` are under way. `place`: that
-    directory, once it is known. `is_short`: memory is, so that bounds of whole files are held too; `to_condense`: of these.
+    `kept`: what the cache directory `place` has of them, of the columns `recalled` (lower case); `recalls` are under way, since
+    then (monotonic). `is_short`: memory is, so that bounds of whole files are held too; `to_condense`: of these.
     """
 
     files: tuple[FileIdentity, ...]
@@ -85,7 +85,7 @@ class FileList:
     columns: dict[ColumnKey, LaidOutColumn] = field(default_factory=dict)
     kept: KeptList | None = None
     recalled: set[str] = field(default_factory=set)
-    recalls: list[Future[None]] = field(default_factory=list)
+    recalls: list[tuple[Future[None], float]] = field(default_factory=list)
     place: KeptIn | None = None
     is_short: bool = False
     to_condense: list[tuple[int, FileStats]] = field(default_factory=list)

@@ -43,6 +43,8 @@ MOST_LISTED_FILES = 1_000_000
 READER_THREADS = 4
 # Longest time that a footer asked of the bridge counts as being under way.
 BRIDGE_ANSWERS_WITHIN_S = 30.0
+# Longest time that kept footers are waited for; they may be on a disk that hangs.
+MOST_RECALL_S = 5.0
 # Few files are read one by one, many in groups: a task costs as much as a small footer.
 MOST_FILES_PER_TASK = 32
 # Of the memory bound: what bounds of whole files may take, for when those of their packs have to go.
@@ -225,7 +227,9 @@ class FooterStore:
         Raises:
             ValueError: the three are not of one length.
         """
-        files = file_list(paths, sizes, mtimes)
+        with self._lock:
+            known = self._lists.get(digest)
+        files = file_list(paths, sizes, mtimes) if known is None else known
         with self._lock:
             files = self._lists.setdefault(digest, files)
             self._lists.move_to_end(digest)
@@ -251,8 +255,9 @@ class FooterStore:
     def recall(
         self, digest: str, place: KeptIn, columns: Iterable[str], wait_s: float, told: Callable[[FileIdentity, bytes], None]
     ) -> bool:
-        """Looks in a cache directory for what earlier applications have read of a list, waiting at most so many seconds; false when
-        that takes longer.
+        """Looks in a cache directory for what earlier applications have read of a list, waiting at most so many seconds.
+
+        False while it is worth to wait longer.
 
         What comes later counts from then on, and what is read of the list from now on is kept there. `told`: hears the digest of
         the tail of each file that only the bridge can read.
@@ -281,15 +286,15 @@ class FooterStore:
                     files.kept.drop_others(files.layout.counts, files.layout.footers, files.layout.statuses)
 
         recall = self.kept.recall(place, files.files, dict(files.local), wanted, found) if wanted else None
+        now = time.monotonic()
         with self._lock:
             if recall is not None:
-                files.recalls.append(recall)
-            recalls = tuple(files.recalls)
-        late = wait_for_all(recalls, wait_s).not_done
+                files.recalls.append((recall, now))
+            recalls = [each for each, _ in files.recalls]
+        wait_for_all(recalls, wait_s)
         with self._lock:
-            # One that takes longer is not waited for again.
-            files.recalls = [each for each in files.recalls if each not in recalls]
-        return not late
+            files.recalls = [(each, since) for each, since in files.recalls if not each.done() and now - since < MOST_RECALL_S]
+            return not files.recalls
 
     def prefetch(self, digest: str, columns: Iterable[str]) -> None:
         """Starts to read, in the background, what is missing of these columns in local files. Unknown digest: nothing."""

@@ -16,6 +16,9 @@ from rtfilter.store.footers import FileColumn, matches_listing, status_digest
 from rtfilter.store.kept_batch import KeptColumn, KeptFiles
 from rtfilter.store.packindex.footer import DIGEST_BYTES
 
+# What a file takes before anything is known of it.
+KEPT_FILE_BYTES = 29
+
 
 @dataclass(frozen=True, slots=True)
 class KeptPiece:

@@ -31,7 +31,7 @@ from rtfilter.store.footers import (
 )
 from rtfilter.store.kept_folder import KeptIn
 from rtfilter.store.kept_footers import KeptFooters
-from rtfilter.store.kept_list import KeptList, Recalled
+from rtfilter.store.kept_list import KEPT_FILE_BYTES, KeptList, Recalled
 from rtfilter.store.packindex.footer import footer_digest
 from rtfilter.store.table_bounds import table_might_match
 from rtfilter.store.whole_files import as_whole_files, whole_files
@@ -274,15 +274,8 @@ class FooterStore:
             for i, tail in recalled.tails():
                 told(files.files[i], tail)
             with self._lock:
-                if files.kept is None:
-                    files.kept = KeptList(len(files.files))
-                most = self._cache_bytes * SHARE_OF_WHOLE_FILES
-                if files.kept.memory_bytes + recalled.memory_bytes > most:
-                    recalled = as_whole_files(recalled)
-                    if files.kept.memory_bytes + recalled.memory_bytes > most:
-                        return
-                self.footers_recalled += len(files.kept.take(recalled))
-                if files.layout is not None:
+                self.footers_recalled += self._take(files, recalled)
+                if files.kept is not None and files.layout is not None:
                     files.kept.drop_others(files.layout.counts, files.layout.footers, files.layout.statuses)
 
         recall = self.kept.recall(place, files.files, dict(files.local), wanted, found) if wanted else None
@@ -419,7 +412,7 @@ class FooterStore:
     def _hold_whole(self, files: FileList, index: int, stats: FileStats) -> None:
         """Where memory is short: keeps bounds of files that were read, now and before, for when those of their packs have to go."""
         if not files.is_short:
-            if self._cache.used_bytes <= self._cache.limit_bytes // 2:
+            if self._cache.used_bytes + stats.memory_bytes <= self._cache.limit_bytes // 2:
                 return
             files.is_short = True
             files.to_condense = [(i, known) for i, file in enumerate(files.files) if (known := self._cache.peek(file)) is not None]
@@ -430,12 +423,20 @@ class FooterStore:
     def _condense(self, files: FileList) -> None:
         waiting, files.to_condense = files.to_condense, []
         for begin in range(0, len(waiting), WHOLE_AT_ONCE):
-            if files.kept is not None and files.kept.memory_bytes > self._cache_bytes * SHARE_OF_WHOLE_FILES:
-                return
-            group = waiting[begin : begin + WHOLE_AT_ONCE]
-            if files.kept is None:
-                files.kept = KeptList(len(files.files))
-            files.kept.take(whole_files([(i, files.files[i], stats) for i, stats in group]))
+            group = [(i, files.files[i], stats) for i, stats in waiting[begin : begin + WHOLE_AT_ONCE]]
+            self._take(files, whole_files(group))
+
+    def _take(self, files: FileList, recalled: Recalled) -> int:
+        """Adds kept files to a list, as far as memory allows; how many are known only now."""
+        held = len(files.files) * KEPT_FILE_BYTES if files.kept is None else files.kept.memory_bytes
+        room = self._cache_bytes * SHARE_OF_WHOLE_FILES - held
+        if not recalled.is_whole and recalled.memory_bytes > room:
+            recalled = as_whole_files(recalled)
+        if recalled.memory_bytes > room:
+            return 0
+        if files.kept is None:
+            files.kept = KeptList(len(files.files))
+        return len(files.kept.take(recalled))
 
     def _shrink(self, current: FileList | None) -> None:
         """Holds the memory bound: layouts of tables not used for long go first when they take over half of it."""

@@ -15,6 +15,7 @@ from rtfilter.store import footers, tables
 from rtfilter.store.filters import EmptyFilter, KeyFilter
 from rtfilter.store.index_layouts import completed
 from rtfilter.store.kept_folder import kept_in
+from rtfilter.store.kept_list import KEPT_FILE_BYTES, KeptList
 from rtfilter.store.packindex.catalog import Located
 from rtfilter.store.tables import ColumnFilter, FooterStore, Verdict
 from tests.store.tables_at_hand import PATIENCE_S, keys, listing, loaded, verdict_on, write
@@ -90,7 +91,7 @@ def test_what_does_not_fit_at_all_is_unknown(paths: list[Path]) -> None:
     store = scarce(paths, "a", cache_bytes=500)
     verdict = verdict_on(store, "t", "a", keys(105))
     assert verdict.counts.tolist() == [-1] * FILES and verdict.whole is None
-    assert files_kept(verdict) == list(range(FILES)) and store.used_bytes <= 500 + 10_000
+    assert files_kept(verdict) == list(range(FILES)) and store.used_bytes <= 2_000
     store.close()
 
 
@@ -166,6 +167,10 @@ def test_a_column_that_is_read_later_is_held_whole_beside_packs_of_another(
     assert store.footers_recalled == store.footers_read == FILES
     for each in (before, store):
         each.close()
+
+
+def test_a_list_of_which_nothing_is_kept_takes_what_is_said() -> None:
+    assert KeptList(1_000).memory_bytes == 1_000 * KEPT_FILE_BYTES
 
 
 def test_what_fits_nowhere_is_not_recalled(paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

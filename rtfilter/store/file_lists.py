@@ -22,8 +22,8 @@ from rtfilter.store.paths import local_paths
 from rtfilter.store.probe_types import ProbeType, SeenBounds, probe_type
 from rtfilter.store.table_bounds import Part, TableBounds, parts_of, table_bounds
 
-# What is known of each file of a list, None where no file has anything.
-_Found: TypeAlias = list[FileStats | None] | None
+# What is known of files of a list, by their numbers in it.
+_Found: TypeAlias = list[tuple[int, FileStats]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +118,17 @@ class FileList:
     def laid_out(self, wanted: Sequence[ColumnKey], cache: FooterCache) -> tuple[PackLayout, list[LaidOutColumn]]:
         """The layout and the wanted columns, made anew only where a file has become known since, or another one."""
         layout = self.layout
-        if (
-            layout is None
-            or any(self._knows(i, cache) for i in layout.unread)
-            or (any(self._lacks(key, cache) for key in wanted) and self._has_other_files(layout, cache))
-        ):
-            self.drop_layout()
-            layout = self.layout = self._lay_out(self._found(cache))
-        return layout, [self._column(layout, key, cache) for key in wanted]
+        is_old = layout is None or any(self._knows(i, cache) for i in layout.unread)
+        lacking = [key for key in wanted if self._lacks(key, cache)]
+        if layout is None or is_old or lacking:
+            found = self._found(cache)
+            if layout is None or is_old or _has_other_files(layout, found):
+                self.drop_layout()
+                layout = self.layout = self._lay_out(found)
+                lacking = list(wanted)
+            for key in lacking:
+                self.columns[key] = self._lay_out_column(layout, key, found)
+        return layout, [self.columns[key] for key in wanted]
 
     def is_complete(self, name: str) -> bool:
         """Whether nothing is left to find out about a column (lower case) of any file."""
@@ -146,12 +149,9 @@ class FileList:
         return cache.get(self.files[index]) is not None or (self.kept is not None and bool(self.kept.counts[index] >= 0))
 
     def _found(self, cache: FooterCache) -> _Found:
-        return [cache.get(file) for file in self.files] if len(cache) else None
-
-    def _column(self, layout: PackLayout, key: ColumnKey, cache: FooterCache) -> LaidOutColumn:
-        if self._lacks(key, cache):
-            self.columns[key] = self._lay_out_column(layout, key, self._found(cache))
-        return self.columns[key]
+        if not len(cache):
+            return []
+        return [(i, stats) for i, file in enumerate(self.files) if (stats := cache.get(file)) is not None]
 
     def _lacks(self, key: ColumnKey, cache: FooterCache) -> bool:
         column, name = self.columns.get(key), key.name.lower()
@@ -160,18 +160,9 @@ class FileList:
             for i in column.unread
         )
 
-    def _has_other_files(self, layout: PackLayout, cache: FooterCache) -> bool:
-        """Whether a file was replaced, between two readings of its footer, by one of the same size and time."""
-        found = self._found(cache)
-        if found is None:
-            return False
-        pairs = zip(found, layout.footers.tolist(), strict=True)
-        return any(stats is not None and stats.footer != footer for stats, footer in pairs)
-
-    def _lay_out(self, found: _Found) -> PackLayout:
+    def _lay_out(self, read: _Found) -> PackLayout:
         """What was read in this application counts where it is another file than the one that was kept."""
         count, kept = len(self.files), self.kept
-        read = [] if found is None else [(i, stats) for i, stats in enumerate(found) if stats is not None]
         counts = np.full(count, -1, dtype=np.int32)
         footers, statuses = (np.zeros(count, dtype=np.uint64) for _ in range(2))
         for i, stats in read:
@@ -200,8 +191,8 @@ class FileList:
         firsts = np.cumsum(np.maximum(layout.counts, 0), dtype=np.int64) - np.maximum(layout.counts, 0)
         unread = layout.counts >= 0
         problem = ""
-        for i, stats in enumerate(found or ()):
-            if stats is None or not unread[i]:
+        for i, stats in found:
+            if not unread[i]:
                 continue
             if not problem and (reason := stats.problem_of(key.name, key.case_sensitive)):
                 problem = f"{os.path.basename(self.files[i].path)}: {reason}"
@@ -258,6 +249,12 @@ def file_list(paths: Sequence[str], sizes: Sequence[int], mtimes: Sequence[int])
         local=tuple((i, path) for i, path in opened if path is not None),
         remote=tuple(i for i, path in opened if path is None),
     )
+
+
+def _has_other_files(layout: PackLayout, found: _Found) -> bool:
+    """Whether a file was replaced, between two readings of its footer, by one of the same size and time."""
+    footers = layout.footers.tolist()
+    return any(stats.footer != footers[i] for i, stats in found)
 
 
 def _has_column(stats: FileStats | None, name: str) -> bool:

@@ -52,6 +52,10 @@ class FooterCache:
         stats = self._stats.get(file)
         return tuple(columns) if stats is None else tuple(name for name in columns if name not in stats.columns)
 
+    @property
+    def has_problems(self) -> bool:
+        return bool(self._problems)
+
     def problem(self, file: FileIdentity) -> FooterProblem | None:
         entry = self._problems.get(file)
         if entry is None:

@@ -47,6 +47,8 @@ BRIDGE_ANSWERS_WITHIN_S = 30.0
 MOST_RECALL_S = 5.0
 # Few files are read one by one, many in groups: a task costs as much as a small footer.
 MOST_FILES_PER_TASK = 32
+# Files asked of the bridge that are waited for together.
+MOST_ASKED_TOGETHER = 256
 # Of the memory bound: what bounds of whole files may take, for when those of their packs have to go.
 SHARE_OF_WHOLE_FILES = 0.5
 WHOLE_AT_ONCE = 1024
@@ -161,12 +163,14 @@ class Verdict:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _UnderWay:
-    """A footer that somebody reads: done when `done` is. `expires` (monotonic) for footers asked of the bridge."""
+    """Footers that somebody reads: done when `done` is. Of those asked of the bridge: when they expire (monotonic), and how many
+    are left."""
 
     done: Future[None]
     expires: float | None = None
+    left: int = 0
 
     def is_pending(self, now: float) -> bool:
         return not self.done.done() and (self.expires is None or now < self.expires)
@@ -325,8 +329,9 @@ class FooterStore:
             if len(self._under_way) > MOST_LISTED_FILES:
                 self._under_way = {read: each for read, each in self._under_way.items() if each.is_pending(now)}
             expires = now + BRIDGE_ANSWERS_WITHIN_S
-            for read in missing:
-                self._mark(files, [read], _UnderWay(Future(), expires))
+            for begin in range(0, len(missing), MOST_ASKED_TOGETHER):
+                group = missing[begin : begin + MOST_ASKED_TOGETHER]
+                self._mark(files, group, _UnderWay(Future(), expires, sum(len(names) for _, names in group)))
             return [i for i, _ in missing]
 
     def put_footer_bytes(self, digest: str, index: int, tail: bytes) -> None:
@@ -406,8 +411,10 @@ class FooterStore:
             for name in columns:
                 under_way = self._under_way.pop((file, name), None)
                 # A group's future is its task's to set.
-                if under_way is not None and under_way.expires is not None and not under_way.done.done():
-                    under_way.done.set_result(None)
+                if under_way is not None and under_way.expires is not None:
+                    under_way.left -= 1
+                    if not under_way.left:
+                        under_way.done.set_result(None)
 
     def _hold_whole(self, files: FileList, index: int, stats: FileStats) -> None:
         """Where memory is short: keeps bounds of files that were read, now and before, for when those of their packs have to go."""
@@ -436,7 +443,9 @@ class FooterStore:
             return 0
         if files.kept is None:
             files.kept = KeptList(len(files.files))
-        return len(files.kept.take(recalled))
+        taken = len(files.kept.take(recalled))
+        self._shrink(files)
+        return taken
 
     def _shrink(self, current: FileList | None) -> None:
         """Holds the memory bound: layouts of tables not used for long go first when they take over half of it."""
@@ -493,6 +502,8 @@ class FooterStore:
     def _problem(self, files: FileList, layout: PackLayout) -> str:
         """What is the matter with the first file that could not be read lately."""
         with self._lock:
+            if not self._cache.has_problems:
+                return ""
             known = ((files.files[i].path, self._cache.problem(files.files[i])) for i in layout.unread)
             return next((f"{os.path.basename(path)}: {found.reason}" for path, found in known if found is not None), "")
 

@@ -169,6 +169,7 @@ class Requests:
         message = frame.json
         digest = message["digest"]
         self.store.limit_cache(options_of(frame).footers_cache_bytes)
+        self.packs.shelf.limit_memory(options_of(frame).footers_cache_bytes)
         self.packs.add_list(digest, message["paths"], message["sizes"], message["mtimes"])
         read: list[int] = []
         if self._recall(frame, digest, message["columns"]):

@@ -87,12 +87,13 @@ class _Listed:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """An index over one layout: pack `places[i]` of the layout is pack `numbers[i]` of the index."""
+    """An index over one layout: pack `places[i]` of the layout is pack `numbers[i]` of the index. `files`: those that it knows."""
 
     shelved: ShelvedIndex
     index: PackIndex
     places: Int64s
     numbers: Int64s
+    files: Bools
     coverage: Coverage
 
 
@@ -231,7 +232,8 @@ class PackStore:
         packs_told = 0
         if tree is not None and static is not None and not bool(static.reject.any()):
             packs_told = _packs_told(placed, leaves_of(tree), packs.packs_total, case_sensitive)
-        keep, static = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S, cache)
+        keep, static, changed = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S, cache)
+        found = [_without(each, changed, listed.files) for each in found]
         is_table = functools.partial(_holds_files_of, listed)
         mine = [each for each in shelved if each.index is None and each.concerns(is_table, bool(location))]
         # A table may have more directories than are looked into: of the others nothing is coming.
@@ -280,7 +282,7 @@ class PackStore:
         unknown = ~same & (packs.counts != 0)
         unknown_bytes = int(listed.sizes[unknown].sum())
         coverage = Coverage(len(listed.files), int(np.count_nonzero(unknown)), listed.total_bytes, unknown_bytes)
-        return _Placed(shelved, index, places, located.numbers[mine], coverage)
+        return _Placed(shelved, index, places, located.numbers[mine], same, coverage)
 
     def _trusted(
         self,
@@ -290,8 +292,11 @@ class PackStore:
         verdicts: tuple[tuple[Bools, ...], Outcome | None],
         deadline_s: float,
         cache: str,
-    ) -> tuple[tuple[Bools, ...], Outcome | None]:
-        """The verdicts without what indexes say of files that are not the indexed ones; only files that lose packs count."""
+    ) -> tuple[tuple[Bools, ...], Outcome | None, list[int]]:
+        """The verdicts without what indexes say of files that are not the indexed ones, and which files these are.
+
+        Only files that lose packs are looked at. Those for which there is no time count as other ones, and are not given.
+        """
         keep, static = verdicts
         lost = np.zeros(packs.packs_total, dtype=np.bool_)
         for ours, theirs in zip(keep, packs.keep, strict=True):
@@ -299,24 +304,40 @@ class PackStore:
         if static is not None:
             lost |= static.reject
         file_of = np.repeat(np.arange(len(files)), np.maximum(packs.counts, 0))
-        doubtful = [
-            i
-            for i in np.unique(file_of[lost]).tolist()
-            if time.monotonic() > deadline_s or not self._is_unchanged(files[i], placed, cache)
-        ]
+        doubtful, changed = [], []
+        for i in np.unique(file_of[lost]).tolist():
+            in_time = time.monotonic() <= deadline_s
+            if not in_time or not self._is_unchanged(i, files[i], placed, deadline_s, cache):
+                doubtful.append(i)
+                changed += [i] if in_time else []
         if not doubtful:
-            return keep, static
+            return keep, static, changed
         back = np.isin(file_of, doubtful)
         restored = tuple(np.where(back, theirs, ours) for ours, theirs in zip(keep, packs.keep, strict=True))
-        return restored, None if static is None else Outcome(static.reject & ~back, static.accept & ~back)
+        return restored, None if static is None else Outcome(static.reject & ~back, static.accept & ~back), changed
 
-    def _is_unchanged(self, file: FileIdentity, placed: Sequence[_Placed], cache: str) -> bool:
-        """Whether a file has the digest that every index which knows it has written down."""
+    def _is_unchanged(self, number: int, file: FileIdentity, placed: Sequence[_Placed], deadline_s: float, cache: str) -> bool:
+        """Whether a listed file has the digest that every index which knows it has written down."""
         local = local_path(file.path)
-        found = [known.digest for each in placed if (known := each.index.catalog().find(file)) is not None]
+        found = []
+        for each in placed:
+            known = each.index.catalog(deadline_s).find(file)
+            if known is not None:
+                found.append(known.digest)
+            elif each.files[number]:
+                # It was located, and now the index can't say what its digest is: its catalog was given up, and is not there again.
+                return False
         if local is None:
             return all(self._trust.was_told(file, digest, cache) for digest in found)
         return all(self._trust.is_unchanged(local, digest) for digest in found)
+
+
+def _without(placed: _Placed, changed: Sequence[int], files: Sequence[FileIdentity]) -> _Placed:
+    """An index that does not know these files of a list as they are."""
+    mine = [i for i in changed if placed.files[i]]
+    before = placed.coverage
+    unknown = before.files_unknown + len(mine), before.bytes_unknown + sum(files[i].size_bytes for i in mine)
+    return replace(placed, coverage=Coverage(before.files, unknown[0], before.bytes, unknown[1])) if mine else placed
 
 
 def _packs_told(placed: Sequence[_Placed], leaves: Iterable[Leaf], packs: int, case_sensitive: bool) -> int:

@@ -16,6 +16,7 @@ from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_keys
 from rtfilter.store.pack_store import PackStore, StoreVerdict
 from rtfilter.store.packindex import actions, shelf
 from rtfilter.store.packindex.listing import index_place, list_directory
+from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.packindex.storage import LocalStorage
 from rtfilter.store.sketches import rows
@@ -240,3 +241,15 @@ def test_a_sketch_that_takes_long_is_asked_no_longer_than_allowed(
     )
     rejected = np.flatnonzero(found.reject).tolist()
     assert rejected == list(range(10)) if in_time else rejected == list(range(len(rejected))) and 0 < len(rejected) < 10
+
+
+def test_a_file_whose_digest_an_index_can_not_tell_any_more_is_read_whole(
+    store: PackStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_index(folder, sketches=(Bloom("a"),))
+    assert kept(ask(store, folder, keys(7003))) == [7]
+    (index,) = [each.index for each in store.shelf.shelved([str(folder / "_rtfilter")])]
+    assert index is not None
+    # Where the packs are is known from the first query.
+    monkeypatch.setattr(PackIndex, "catalog", lambda self, *_: self._nothing())
+    assert kept(ask(store, folder, keys(7003))) == list(range(10))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,18 @@ import pyarrow as pa
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.index_use import INDEX_TOO_LARGE, IndexProblemError
 from rtfilter.store.packindex.allowance import UNLIMITED, Allowance
-from rtfilter.store.packindex.datafiles import open_data_file
+from rtfilter.store.packindex.datafiles import concatenated, open_data_file
 from rtfilter.store.packindex.segments import FILES_SCHEMA, PACKS_SCHEMA
 from rtfilter.store.packindex.snapshot import Snapshot
 from rtfilter.store.packindex.storage import IndexFiles
 from rtfilter.store.paths import below, local_path
 from rtfilter.store.sketches.arrays import Bools, Int64s
+
+# What a pack and a file take in memory, the file's path apart.
+_PACK_BYTES = 16
+_FILE_BYTES = 420
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,11 @@ class Catalog:
         self.by_path = {file.path: file for file in files}
         self.starts, self.rows, self.root = starts, rows, root.rstrip("/")
 
+    @property
+    def bytes(self) -> int:
+        """About what it takes in memory."""
+        return _PACK_BYTES * len(self.starts) + _FILE_BYTES * len(self.by_path) + sum(map(len, self.by_path))
+
     def find(self, file: FileIdentity) -> IndexedFile | None:
         """The entry of a listed file, when size and time are as they were."""
         found = self.by_path.get(stored_path(file.path, self.root))
@@ -93,29 +104,51 @@ def stored_path(path: str, root: str) -> str:
     return path if local is None else f"file:{local}"
 
 
-def load_catalog(storage: IndexFiles, snapshot: Snapshot, root: str, allowance: Allowance = UNLIMITED) -> Catalog:
+def load_catalog(
+    storage: IndexFiles, snapshot: Snapshot, root: str, allowance: Allowance = UNLIMITED, most_bytes: float = math.inf
+) -> Catalog:
     """The files and packs of a snapshot.
 
     Raises:
-        IndexStorageError: a file of the index is missing or damaged, or contradicts itself, or more is allowed than it takes.
+        IndexStorageError: a file of the index is missing or damaged, or contradicts itself, or it takes more than is allowed.
     """
     files: list[IndexedFile] = []
-    packs = []
     first = 0
+    rows = sum(_PACK_BYTES * segment.packs.rows + _FILE_BYTES * segment.files.rows for segment in snapshot.segments)
+    _check_memory(rows, most_bytes)
+    path_bytes = 0
+    # Filled one row group after the other: tables of all and arrays beside them would take twice as much.
+    starts, pack_rows = (np.empty(snapshot.packs, dtype=np.int64) for _ in PACKS_SCHEMA.names)
     for segment in snapshot.segments:
-        allowance.check()
-        listed = open_data_file(storage, segment.files, FILES_SCHEMA).read_all()
-        packs.append(open_data_file(storage, segment.packs, PACKS_SCHEMA).read_all())
+        groups = []
+        for table in open_data_file(storage, segment.files, FILES_SCHEMA).read_groups():
+            allowance.check()
+            path_bytes += table["path"].nbytes
+            _check_memory(rows + path_bytes, most_bytes)
+            groups.append(table)
+        listed = concatenated(groups, FILES_SCHEMA)
+        at = first
+        for table in open_data_file(storage, segment.packs, PACKS_SCHEMA).read_groups():
+            allowance.check()
+            if any(column.null_count for column in table.columns):
+                raise IndexStorageError(f"the packs of the index in {storage.place} have nulls where none can be.")
+            starts[at : at + table.num_rows], pack_rows[at : at + table.num_rows] = (np.asarray(each) for each in table.columns)
+            at += table.num_rows
         try:
             files += _indexed_files(listed, first, segment.packs.rows)
         except (pa.ArrowException, ValueError) as error:
             raise IndexStorageError(f"{segment.files.name} of the index is damaged: {error}.") from error
         first += segment.packs.rows
-    table = pa.concat_tables(packs) if packs else PACKS_SCHEMA.empty_table()
-    if any(column.null_count for column in table.columns):
-        raise IndexStorageError(f"the packs of the index in {storage.place} have nulls where none can be.")
-    starts, rows = (np.asarray(table[name]).astype(np.int64, copy=False) for name in PACKS_SCHEMA.names)
-    return Catalog(files, starts, rows, root)
+    return Catalog(files, starts, pack_rows, root)
+
+
+def _check_memory(size_bytes: float, most_bytes: float) -> None:
+    if size_bytes > most_bytes:
+        raise IndexProblemError(
+            INDEX_TOO_LARGE,
+            f"its files and packs would take {size_bytes / 2**20:.0f} MiB of memory, and may take {most_bytes / 2**20:.0f}; raise "
+            "rtfilter.footers.cacheBytes.",
+        )
 
 
 def _indexed_files(table: Any, first: int, packs: int) -> Iterator[IndexedFile]:
@@ -134,5 +167,7 @@ def _indexed_files(table: Any, first: int, packs: int) -> Iterator[IndexedFile]:
     ends = (begins + counts)[counts > 0][in_order]
     if bool((begins[counts > 0][in_order][1:] < ends[:-1]).any()):
         raise ValueError("two files have the same packs")
+    if len(set(table["path"].to_pylist())) != table.num_rows:
+        raise ValueError("a file is there twice")
     columns = (table[name].to_pylist() for name in ("path", "size_bytes", "mtime_ms", "footer_digest"))
     return map(IndexedFile, *columns, (begins + first).tolist(), counts.tolist())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,18 +17,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError
+from rtfilter.store.index_use import INDEX_TOO_LARGE, INDEX_UNREACHABLE, IndexProblemError, problem_of
 from rtfilter.store.packindex.footer import parsed_footer, read_tail
+from rtfilter.store.packindex.page_sizes import unpacked_bytes
+from rtfilter.store.packindex.parts import SparseFile
 from rtfilter.store.packindex.snapshot import DataFile
 from rtfilter.store.packindex.storage import IndexFiles, open_ordinary
 from rtfilter.store.sketches.arrays import Int64s
 from rtfilter.store.sketches.kinds import Sketch
 from rtfilter.store.sketches.rows import SketchRows, load_rows, sketch_schema
 
-# Our own footers have a few columns and a row group per 4 MiB.
-_LARGEST_FOOTER_BYTES = 64 << 20
+# Our own footers have a few columns and a row group per 4 MiB: some 100 bytes for each column of each.
+_LARGEST_FOOTER_BYTES = 2 << 20
 _MOST_COLUMNS = 32
+# Of one row group, packed and unpacked: one row of ours may have 16 MiB.
+MOST_GROUP_BYTES = 32 << 20
 DEFAULT_CACHE_BYTES = 128 << 20
+# Files of an index that are kept open: a process may have a thousand.
+MOST_FILES_OPEN = 256
+# What a footer takes in memory, by its size.
+_FOOTER_MEMORY = 10
+_MOST_FOOTERS_BYTES = 32 << 20
 
 
 class LoadedBatches:
@@ -38,7 +47,28 @@ class LoadedBatches:
         self._limit_bytes = limit_bytes
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, tuple[SketchRows, int]] = OrderedDict()
+        self._files: OrderedDict[Hashable, SketchFile] = OrderedDict()
+        self._footers_bytes = 0
         self.used_bytes = 0
+
+    def file(self, key: Hashable) -> SketchFile | None:
+        """A file that was opened lately."""
+        with self._lock:
+            found = self._files.get(key)
+            if found is not None:
+                self._files.move_to_end(key)
+            return found
+
+    def put_file(self, key: Hashable, file: SketchFile) -> None:
+        """Keeps a file open, and lets those go that were used longest ago."""
+        with self._lock:
+            before = self._files.pop(key, None)
+            self._footers_bytes += file.footer_bytes - (0 if before is None else before.footer_bytes)
+            self._files[key] = file
+            while len(self._files) > MOST_FILES_OPEN or (
+                self._footers_bytes * _FOOTER_MEMORY > _MOST_FOOTERS_BYTES and len(self._files) > 1
+            ):
+                self._footers_bytes -= self._files.popitem(last=False)[1].footer_bytes
 
     def get(self, key: Hashable) -> SketchRows | None:
         with self._lock:
@@ -58,6 +88,16 @@ class LoadedBatches:
                 self.used_bytes -= self._kept.popitem(last=False)[1][1]
 
 
+class _OpenFile:
+    """A descriptor that is closed when nobody has it any more: queries may be at a file that is not kept open."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
     """A file of an index whose footer agrees with the log. `ends`: for each row group the row behind its last one.
@@ -67,23 +107,57 @@ class OpenedFile:
 
     name: str
     source: Hashable
-    parquet: Any
+    file: _OpenFile
+    size_bytes: int
+    footer_bytes: int
+    metadata: Any
+    schema: Any
     ends: Int64s
 
     def read(self, group: int) -> Any:
-        """A row group as a table.
+        """A row group as a table. Nothing is unpacked that takes more memory than an index's row group may.
 
         Raises:
-            IndexStorageError: it is damaged, or can't be read just now.
+            IndexStorageError: it is damaged, too large, or can't be read just now.
         """
         try:
-            return self.parquet.read_row_group(group, use_threads=False)
+            chunks = _chunks(self.metadata.row_group(group))
+            # Next to each other, in one piece, as Arrow asks for them.
+            begin, end = min(at for at, _ in chunks), max(at + count for at, count in chunks)
+            _check_size(self.name, max(end - begin, sum(count for _, count in chunks)))
+            content = os.pread(self.file.descriptor, end - begin, begin)
+            _check_size(self.name, sum(unpacked_bytes(content[at - begin : at - begin + count]) for at, count in chunks))
+            source = SparseFile(self.size_bytes, [(begin, content)])
+            here = pq.ParquetFile(source, metadata=self.metadata, page_checksum_verification=True)
+            return here.read_row_group(group, use_threads=False)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _error_of(self.name, "is damaged", error) from error
 
+    def read_groups(self) -> Iterator[Any]:
+        """All row groups, one after the other. Raises as `read`."""
+        return map(self.read, range(len(self.ends)))
+
     def read_all(self) -> Any:
-        groups = [self.read(group) for group in range(len(self.ends))]
-        return pa.concat_tables(groups) if groups else self.parquet.schema_arrow.empty_table()
+        return concatenated(list(self.read_groups()), self.schema)
+
+
+def _chunks(group: Any) -> list[tuple[int, int]]:
+    """Where the columns of a row group are in their file, as offsets and counts. Raises ValueError."""
+    columns = [group.column(i) for i in range(group.num_columns)]
+    if any(column.dictionary_page_offset for column in columns):
+        raise ValueError("it has dictionaries, and no file of an index has")
+    chunks = [(column.data_page_offset, column.total_compressed_size) for column in columns]
+    if any(begin < 0 or count < 0 for begin, count in chunks):
+        raise ValueError("a column is at a place below 0")
+    return chunks
+
+
+def _check_size(name: str, size_bytes: int) -> None:
+    if size_bytes > MOST_GROUP_BYTES:
+        raise IndexProblemError(
+            INDEX_TOO_LARGE,
+            f"a row group of {name} would take {size_bytes >> 20} MiB of memory, where one may take {MOST_GROUP_BYTES >> 20}.",
+        )
 
 
 def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFile:
@@ -99,14 +173,12 @@ def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFi
             size = status.st_size
             if size != file.bytes:
                 raise ValueError(f"it has {size} bytes, the log says {file.bytes}")
-            tail = read_tail(opened, size)
-        if len(tail) > _LARGEST_FOOTER_BYTES:
-            raise ValueError(f"a footer of {len(tail)} bytes")
+            tail = read_tail(opened, size, _LARGEST_FOOTER_BYTES)
+            open_file = _OpenFile(os.dup(opened.fileno()))
         metadata = parsed_footer(tail)
         if metadata.num_columns > _MOST_COLUMNS or metadata.num_rows != file.rows:
             raise ValueError(f"{metadata.num_columns} columns and {metadata.num_rows} rows, the log says {file.rows}")
-        parquet = pq.ParquetFile(path, metadata=metadata, page_checksum_verification=True)
-        found = parquet.schema_arrow.remove_metadata()
+        found = metadata.schema.to_arrow_schema().remove_metadata()
         if found.names != schema.names or [_plain(each.type) for each in found] != [_plain(each.type) for each in schema]:
             raise ValueError("its columns are not those of the format")
         counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
@@ -115,7 +187,8 @@ def open_data_file(storage: IndexFiles, file: DataFile, schema: Any) -> OpenedFi
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _error_of(path, "can't be used", error) from error
     source = (path, status.st_dev, status.st_ino, size, status.st_mtime_ns)
-    return OpenedFile(file.name, source, parquet, np.cumsum(np.array(counts, dtype=np.int64)))
+    ends = np.cumsum(np.array(counts, dtype=np.int64))
+    return OpenedFile(file.name, source, open_file, size, len(tail), metadata, found, ends)
 
 
 def _error_of(path: str, what: str, error: Exception) -> IndexStorageError:
@@ -138,6 +211,11 @@ class SketchFile:
         self._opened, self._sketch, self._domain, self._loaded = opened, sketch, domain, loaded
         # Queries share the index, and pyarrow's readers are not made for two threads at once.
         self._lock = threading.Lock()
+        self._damaged: dict[int, IndexStorageError] = {}
+
+    @property
+    def footer_bytes(self) -> int:
+        return self._opened.footer_bytes
 
     @property
     def ends(self) -> Int64s:
@@ -153,7 +231,7 @@ class SketchFile:
         found = self._loaded.get(key)
         if found is None:
             with self._lock:
-                table = self._opened.read(group)
+                table = self._read(group)
             try:
                 found = load_rows(self._sketch, self._domain, table.combine_chunks().to_batches())
             except (pa.ArrowException, KeyError, ValueError, IndexError) as error:
@@ -161,6 +239,17 @@ class SketchFile:
             # Of rows and nulls, 16 bytes a pack, only four flags are kept.
             self._loaded.put(key, found, table.nbytes - 12 * table.num_rows)
         return found
+
+    def _read(self, group: int) -> Any:
+        """A row group. One that is damaged is not read again: that may take as long as reading it."""
+        if group in self._damaged:
+            raise self._damaged[group]
+        try:
+            return self._opened.read(group)
+        except IndexStorageError as error:
+            if problem_of(error).reason != INDEX_UNREACHABLE:
+                self._damaged[group] = error
+            raise
 
 
 def open_sketch_file(storage: IndexFiles, file: DataFile, sketch: Sketch, domain: str, loaded: LoadedBatches) -> SketchFile:

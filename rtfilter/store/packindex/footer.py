@@ -18,7 +18,7 @@ class SignedFooterError(ValueError):
     """A footer that ends in a signature."""
 
 
-def read_tail(file: BinaryIO, size_bytes: int) -> bytes:
+def read_tail(file: BinaryIO, size_bytes: int, most_bytes: int = LARGEST_FOOTER_BYTES) -> bytes:
     """A Parquet file's footer with its length and the magic word.
 
     Raises:
@@ -30,7 +30,7 @@ def read_tail(file: BinaryIO, size_bytes: int) -> bytes:
     file.seek(size_bytes - END_BYTES)
     end = file.read(END_BYTES)
     footer_bytes = int.from_bytes(end[:4], "little")
-    if end[4:] != _MAGIC or footer_bytes + END_BYTES > min(size_bytes, LARGEST_FOOTER_BYTES):
+    if end[4:] != _MAGIC or footer_bytes + END_BYTES > min(size_bytes, most_bytes):
         raise ValueError("not a Parquet file with a plain footer")
     file.seek(size_bytes - END_BYTES - footer_bytes)
     tail = file.read(footer_bytes + END_BYTES)

@@ -219,7 +219,11 @@ class Mirror:
         # An index keeps what it could not open as not there, though the copies are well: nothing but a new one tries again.
         if same is None or brought or is_coming or (problems and now - same.opened_s >= TRY_AGAIN_S):
             files.keep_only(view.stable.number)
+            if self._openings is not None:
+                self._openings.logs.put((files.place, files.cache_directory), None, view.snapshot.bytes + files.entries_bytes)
             return _Mirrored(files, PackIndex(files, view.snapshot, version, self._loaded, self._openings), columns, now)
+        if self._openings is not None:
+            self._openings.logs.get((files.place, files.cache_directory))
         return replace(same, is_checked=bool(problems))
 
     def _log_once(self, what: str, problem: IndexProblem | None, cache: LocalCache) -> None:

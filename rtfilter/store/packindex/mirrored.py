@@ -56,6 +56,10 @@ class MirroredFiles:
             raise IndexProblemError(INDEX_COMING, f"{path} is not on this machine; it is fetched for the next query.")
         return found
 
+    @property
+    def entries_bytes(self) -> int:
+        return sum(map(len, self.entries.values()))
+
     def keep_only(self, number: int) -> None:
         """Forgets all entries of the log but one."""
         name = f"{LOG}/{number:020d}.json"

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 from rtfilter.lanes import LaneFullError, Lanes
 from rtfilter.store.index_use import INDEX_SLOW, INDEX_TOO_LARGE, IndexProblem, IndexProblemError, problem_of
 from rtfilter.store.packindex.allowance import WALL_S, Allowance
+from rtfilter.store.packindex.catalog import Catalog
+from rtfilter.store.packindex.held import Held
 from rtfilter.store.packindex.reading_journal import ReadingJournal, digest_of
 
 # Of an opening, from when it is asked for, that queries wait for.
@@ -24,6 +26,9 @@ WAIT_S = 0.5
 ALONE_S = 600.0
 LONGEST_ALONE_S = 86_400.0
 MOST_LEFT_ALONE = 4_096
+# What the logs of all open indexes may take in memory, and their files and packs.
+MOST_LOGS_BYTES = 64 << 20
+MOST_CATALOGS_BYTES = 160 << 20
 
 _STILL = IndexProblem(INDEX_SLOW, "it is not open yet; later queries use it when it is")
 _SUSPECT = IndexProblem(INDEX_SLOW, "the planner host ended while it was reading it")
@@ -49,6 +54,9 @@ class Openings:
         self._suspects = set() if journal is None else set(journal.left_behind)
         self._lock = threading.Lock()
         self._lanes = Lanes("opening")
+        # By the index's directory and cache, and by its identity.
+        self.logs: Held[None] = Held(MOST_LOGS_BYTES)
+        self.catalogs: Held[Catalog] = Held(MOST_CATALOGS_BYTES)
         self._begun: dict[tuple[str, str], tuple[Future[Any], float]] = {}
         self._left: OrderedDict[str, _Left] = OrderedDict()
 

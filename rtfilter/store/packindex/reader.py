@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_COMING, INDEX_SLOW, IndexProblem, problem_of
+from rtfilter.store.index_use import INDEX_COMING, INDEX_SLOW, INDEX_TOO_LARGE, IndexProblem, problem_of
 from rtfilter.store.packindex.allowance import UNLIMITED, Allowance
 from rtfilter.store.packindex.catalog import Catalog, load_catalog
 from rtfilter.store.packindex.datafiles import LoadedBatches, SketchFile, open_sketch_file
@@ -53,7 +53,8 @@ class PackIndex:
         # None: whoever has this index has asked for it, and waits.
         self._openings = openings
         self._catalog: Catalog | None = None
-        self._files: dict[tuple[int, int], SketchFile | None] = {}
+        # Sketch files by segment and number in the definition.
+        self._unusable: set[tuple[int, int]] = set()
         self._segment_ends = np.cumsum([segment.packs.rows for segment in snapshot.segments], dtype=np.int64)
 
     @property
@@ -72,6 +73,9 @@ class PackIndex:
             return self._catalog
         if self._openings is None:
             return self._load_catalog(UNLIMITED)
+        kept = self._openings.catalogs.get(self.identity)
+        if kept is not None:
+            return kept
         try:
             what = f"catalog {self.version} {self.storage.cache_directory}"
             return self._openings.run(self.storage.place, what, self._load_catalog, deadline_s)
@@ -80,16 +84,22 @@ class PackIndex:
             return self._nothing()
 
     def _load_catalog(self, allowance: Allowance) -> Catalog:
-        """Loads and keeps the catalog. Raises IndexStorageError: it may not take so long."""
+        """Loads and keeps the catalog. Raises IndexStorageError: it may not take so long, or so much memory."""
+        held = None if self._openings is None else self._openings.catalogs
+        most_bytes = math.inf if held is None else held.most_bytes / 2
         try:
-            found = load_catalog(self.storage, self.snapshot, self.root, allowance)
-            self.problems.pop(_CATALOG, None)
+            found = load_catalog(self.storage, self.snapshot, self.root, allowance, most_bytes)
         except IndexStorageError as error:
-            if problem_of(error).reason == INDEX_SLOW:
+            if problem_of(error).reason in (INDEX_SLOW, INDEX_TOO_LARGE):
                 raise
             self._tell(_CATALOG, error)
-            found = self._nothing()
-        self._catalog = found
+            self._catalog = self._nothing()
+            return self._catalog
+        if held is None:
+            self._catalog = found
+        else:
+            held.put(self.identity, found, found.bytes)
+        self.problems.pop(_CATALOG, None)
         return found
 
     def _nothing(self) -> Catalog:
@@ -194,16 +204,21 @@ class PackIndex:
             accept[still_open] |= found.accept
 
     def _sketch_file(self, segment: int, number: int, sketch: Sketch) -> SketchFile | None:
-        key = (segment, number)
-        if key not in self._files:
+        if (segment, number) in self._unusable:
+            return None
+        key = (*self.identity, segment, number)
+        found = self._loaded.file(key)
+        if found is None:
             try:
                 domain = domain_of_column(self.snapshot.definition, sketch.column)
                 file = self.snapshot.segments[segment].sketches[number]
-                self._files[key] = open_sketch_file(self.storage, file, sketch, domain, self._loaded)
+                found = open_sketch_file(self.storage, file, sketch, domain, self._loaded)
             except IndexStorageError as error:
                 self._tell(f"{sketch.kind} {sketch.column}", error)
-                self._files[key] = None
-        return self._files[key]
+                self._unusable.add((segment, number))
+                return None
+            self._loaded.put_file(key, found)
+        return found
 
 
 def _told(file: SketchFile, rows: Int64s) -> Bools:

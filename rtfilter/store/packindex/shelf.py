@@ -19,7 +19,7 @@ from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.log import ACTIVE, read_log
 from rtfilter.store.packindex.made import lost_from
 from rtfilter.store.packindex.mirror import Mirror
-from rtfilter.store.packindex.openings import WAIT_S, Openings
+from rtfilter.store.packindex.openings import MOST_CATALOGS_BYTES, WAIT_S, Openings
 from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex, table_root
 from rtfilter.store.packindex.reading_journal import ReadingJournal
 from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
@@ -160,6 +160,7 @@ class IndexShelf:
                 if known is not None and known.latest == latest and not known.is_over:
                     if folder in self._open:
                         self._open.move_to_end(folder)
+                    self._openings.logs.get(folder)
                     return known.found
             before = None if known is None or known.found is None or known.is_over else known.found.index
             opened = self._openings.run(folder, "log", functools.partial(self._open_anew, storage, latest, before), deadline_s)
@@ -176,11 +177,17 @@ class IndexShelf:
 
     def _open_anew(self, storage: LocalStorage, latest: str, before: PackIndex | None, allowance: Allowance) -> ShelvedIndex | None:
         opened = self._opened(storage, before, allowance)
+        if opened is not None and opened.index is not None:
+            self._openings.logs.put(storage.place, None, opened.index.snapshot.bytes)
         with self._lock:
             self._open[storage.place] = _Opened(latest, opened, time.monotonic())
             while len(self._open) > MOST_OPEN:
-                self._open.popitem(last=False)
+                self._openings.logs.forget(self._open.popitem(last=False)[0])
         return opened
+
+    def limit_memory(self, footers_bytes: int) -> None:
+        """Indexes may take more where footers may (`rtfilter.footers.cacheBytes`)."""
+        self._openings.catalogs.most_bytes = max(MOST_CATALOGS_BYTES, footers_bytes * 5 // 8)
 
     def _opened(self, storage: LocalStorage, known: PackIndex | None, allowance: Allowance) -> ShelvedIndex | None:
         """The index anew, or the known one while an action is under way and the snapshot the same; None: there is none."""

@@ -17,6 +17,8 @@ MOST_SEGMENTS = 10_000
 # Of a segment and of a whole index. Sums of them stay far from what 64 bits hold.
 MOST_ROWS = 1_000_000_000
 MOST_BYTES = 1 << 48
+# What a data file's name, size and rows take in memory.
+_DATA_FILE_BYTES = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,11 @@ class Snapshot:
     @property
     def data_files(self) -> tuple[DataFile, ...]:
         return tuple(file for segment in self.segments for file in segment.data_files)
+
+    @property
+    def bytes(self) -> int:
+        """About what it takes in memory."""
+        return _DATA_FILE_BYTES * len(self.segments) * (2 + len(self.definition.sketches))
 
     @property
     def packs(self) -> int:

@@ -33,7 +33,7 @@ LATER = 2
 # Values between the first of a file and the first of the next one.
 FILE_SPAN = 1_000_000
 FILES_AT_ONCE = 2_000
-# What D1 of issue 54 asks for: seconds, and times what is added to a later query.
+# The most that may be added to a first query, in seconds, and the most of what is added to a later one.
 MOST_ADDED_S, MOST_TIMES_LATER = 1.0, 1.3
 
 PROGRAM = """

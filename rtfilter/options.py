@@ -232,7 +232,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "rtfilter.footers.jobFromFiles",
         "integer",
-        1000,
+        10_000,
         "files",
         "From so many files on, footers of other filesystems are read by a Spark job and not by threads of the driver.",
         _whole_number(1),

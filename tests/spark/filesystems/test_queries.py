@@ -189,6 +189,19 @@ def test_footers_are_read_in_the_driver_while_they_are_few_and_by_a_job_when_the
     assert len(tracker.getJobIdsForGroup("rtfilter footers")) == 1
 
 
+@pytest.mark.parametrize("from_files", ["1000", "3"], ids=["driver", "job"])
+def test_a_footer_takes_one_request(spark: SparkSession, spread: Path, faults: Any, from_files: str) -> None:
+    spark.conf.set("rtfilter.footers.jobFromFiles", from_files)
+    files = len(list(spread.glob("*.parquet")))
+    frame = spark.sql(CLUSTERED)
+    faults.clear()
+    rtfilter.explain(frame)
+    until = time.monotonic() + 30
+    while faults.count("open") < files and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (faults.count("open"), faults.count("read")) == (files, files)
+
+
 def test_a_footer_that_can_not_be_read_leaves_its_file_to_spark(spark: SparkSession, spread: Path, faults: Any) -> None:
     right = expected(spark, CLUSTERED)
     frame = spark.sql(CLUSTERED)

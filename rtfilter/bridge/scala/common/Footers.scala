@@ -17,6 +17,10 @@ object Footers extends Logging {
   private val BatchBytes = 32 << 20
   // What one job brings gathers in the driver: footers have some 10 to 1,000 KB.
   private val FilesPerJob = 512
+  // Remote reads wait for the network, not for a core: what one task, and the driver, reads side by side.
+  private val ThreadsPerTask, ThreadsOfDriver = 32
+  // Most footers are smaller. A second request takes longer than bytes that nobody needs.
+  private val FirstRead = 64 << 10
   private val LargestFooter = 256 << 20
 
   /** In the background, from the moment a placeholder is set. */
@@ -83,16 +87,15 @@ object Footers extends Logging {
     }
     val wanted = indices.map(i => (i, files.paths(i), files.sizes(i)))
     val asJob = indices.size >= layer.number("rtfilter.footers.jobFromFiles", 1000L)
-    // Remote reads wait for the network, not for a core.
-    wanted.grouped(if (asJob) FilesPerJob else 64).foreach { group =>
-      (if (asJob) readInTasks(layer.session.sparkContext, group, conf) else group.par(16)(read(_, conf))).foreach { tail =>
+    wanted.grouped(if (asJob) FilesPerJob else 8 * ThreadsOfDriver).foreach { group =>
+      (if (asJob) readInTasks(layer.session.sparkContext, group, conf) else group.par(ThreadsOfDriver)(read(_, conf))).foreach { tail =>
         batch :+= tail
         size += tail.bytes.map(_.length).getOrElse(0)
         // A frame of a gigabyte would be the end of the host.
         if (size > BatchBytes) flush()
       }
+      if (batch.nonEmpty) flush()
     }
-    if (batch.nonEmpty) flush()
   }
 
   /** A job of its own, not of the query whose execution and job group this thread has (local properties checked on 4.3). */
@@ -102,7 +105,7 @@ object Footers extends Logging {
     sc.setLocalProperties(new java.util.Properties)
     try {
       sc.setJobGroup("rtfilter footers", s"rtfilter: footers of ${group.size} files")
-      sc.parallelize(group, math.min(group.size, 4 * sc.defaultParallelism)).map(read(_, shared.value)).collect().toSeq
+      sc.parallelize(group, math.min(group.size, sc.defaultParallelism)).mapPartitions(_.toSeq.par(ThreadsPerTask)(read(_, shared.value)).iterator).collect().toSeq
     } finally sc.setLocalProperties(before)
   }
 
@@ -111,22 +114,21 @@ object Footers extends Logging {
 
   private implicit class InParallel[A](items: Seq[A]) {
     def par[B](threads: Int)(f: A => B): Seq[B] = {
-      val pool = java.util.concurrent.Executors.newFixedThreadPool(math.min(threads, items.size))
+      val pool = java.util.concurrent.Executors.newFixedThreadPool(math.max(1, math.min(threads, items.size)))
       try items.map(a => pool.submit(() => f(a))).map(_.get()) finally pool.shutdown()
     }
   }
 
-  /** The file's footer, its length and the magic: the last bytes of a Parquet file. */
+  /** The file's footer, its length and the magic: the last bytes of a Parquet file. Told the length, S3A asks for no status (openFile checked on Hadoop 3.5). */
   private def tail(path: Path, size: Long, conf: Configuration): Array[Byte] = {
-    val in = path.getFileSystem(conf).open(path)
+    val opening = path.getFileSystem(conf).openFile(path).opt("fs.option.openfile.length", size.toString).opt("fs.option.openfile.read.policy", "random")
+    val in = opening.build().get()
+    def last(count: Int): Array[Byte] = { val bytes = new Array[Byte](count); in.readFully(size - count, bytes); bytes }
     try {
-      val end = new Array[Byte](8)
-      in.readFully(size - 8, end)
-      val footer = ByteBuffer.wrap(end).order(ByteOrder.LITTLE_ENDIAN).getInt
+      val end = last(math.min(size, FirstRead).toInt)
+      val footer = ByteBuffer.wrap(end).order(ByteOrder.LITTLE_ENDIAN).getInt(end.length - 8)
       if (footer <= 0 || footer > math.min(size - 8, LargestFooter)) throw new IllegalStateException(s"$path has no Parquet footer")
-      val bytes = new Array[Byte](footer + 8)
-      in.readFully(size - bytes.length, bytes)
-      bytes
+      if (footer + 8 <= end.length) end.takeRight(footer + 8) else last(footer + 8)
     } finally in.close()
   }
 }

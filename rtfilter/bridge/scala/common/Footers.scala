@@ -1,14 +1,17 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.JsonNode
+import java.net.URI
 import java.nio.{ByteBuffer, ByteOrder}
+import java.util.concurrent.ConcurrentHashMap
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.util.SerializableConfiguration
-import scala.util.Try
+import scala.util.{Try, Using}
+import scala.util.chaining._
 import scala.util.control.NonFatal
 
 /** Tells the host which files a scan reads, and reads through Hadoop's FileSystem the footers that the host asks for. */
@@ -18,7 +21,7 @@ object Footers extends Logging {
   // What one job brings gathers in the driver: footers have some 10 to 1,000 KB.
   private val FilesPerJob = 512
   // Remote reads wait for the network, not for a core: what one task, and the driver, reads side by side.
-  private val ThreadsPerTask, ThreadsOfDriver = 32
+  private val Threads = 32
   // Most footers are smaller. A second request takes longer than bytes that nobody needs.
   private val FirstRead = 64 << 10
   private val LargestFooter = 256 << 20
@@ -43,11 +46,8 @@ object Footers extends Logging {
       catch { case NonFatal(e) => logDebug(s"rtfilter: footers of ${Snapshot.tableName(scan)} were not fetched", e) })
   }
 
-  private def fetch(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): JsonNode = {
-    val wanted = list(layer, files, columns, Some(WaitMs))
-    bring(layer, scan, files, wanted)
-    wanted
-  }
+  private def fetch(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): JsonNode =
+    list(layer, files, columns, Some(WaitMs)).tap(bring(layer, scan, files, _))
 
   private def list(layer: LayerSession, files: ScanFiles, columns: Seq[String], timeoutMs: Option[Long]): JsonNode =
     layer.ask("file_list", Seq("digest" -> files.digest, "columns" -> columns, "paths" -> files.paths.toSeq,
@@ -55,11 +55,7 @@ object Footers extends Logging {
 
   private def bring(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, wanted: JsonNode): Unit = {
     val indices = Json.items(wanted, "read").map(_.asInt)
-    if (indices.nonEmpty) {
-      val relation = scan.relation
-      val conf = relation.sparkSession.sessionState.newHadoopConfWithOptions(relation.options)
-      send(layer, files, indices, conf)
-    }
+    if (indices.nonEmpty) send(layer, files, indices, scan.relation.sparkSession.sessionState.newHadoopConfWithOptions(scan.relation.options))
   }
 
   /** Carries out what the host wants of indexes on filesystems that it can't open, until it wants nothing more. */
@@ -82,13 +78,12 @@ object Footers extends Logging {
         case Tail(i, Left(error)) => Json.obj("index" -> i, "error" -> error)
       }
       layer.ask("footers", Seq("digest" -> files.digest, "items" -> items), batch.flatMap(_.bytes.toOption), Some(WaitMs))
-      batch = Vector.empty
-      size = 0
+      batch = Vector.empty; size = 0
     }
     val wanted = indices.map(i => (i, files.paths(i), files.sizes(i)))
-    val asJob = indices.size >= layer.number("rtfilter.footers.jobFromFiles", 1000L)
-    wanted.grouped(if (asJob) FilesPerJob else 8 * ThreadsOfDriver).foreach { group =>
-      (if (asJob) readInTasks(layer.session.sparkContext, group, conf) else group.par(ThreadsOfDriver)(read(_, conf))).foreach { tail =>
+    val asJob = indices.size >= layer.number("rtfilter.footers.jobFromFiles", 10000L)
+    def take(tails: Seq[Tail]): Unit = {
+      tails.foreach { tail =>
         batch :+= tail
         size += tail.bytes.map(_.length).getOrElse(0)
         // A frame of a gigabyte would be the end of the host.
@@ -96,6 +91,8 @@ object Footers extends Logging {
       }
       if (batch.nonEmpty) flush()
     }
+    if (asJob) wanted.grouped(FilesPerJob).foreach(group => take(readInTasks(layer.session.sparkContext, group, conf)))
+    else Using.resource(new FooterClients(conf))(clients => wanted.grouped(8 * Threads).foreach(group => take(group.par(Threads)(read(_, clients)))))
   }
 
   /** A job of its own, not of the query whose execution and job group this thread has (local properties checked on 4.3). */
@@ -105,12 +102,12 @@ object Footers extends Logging {
     sc.setLocalProperties(new java.util.Properties)
     try {
       sc.setJobGroup("rtfilter footers", s"rtfilter: footers of ${group.size} files")
-      sc.parallelize(group, math.min(group.size, sc.defaultParallelism)).mapPartitions(_.toSeq.par(ThreadsPerTask)(read(_, shared.value)).iterator).collect().toSeq
+      sc.parallelize(group, math.min(group.size, sc.defaultParallelism)).mapPartitions(files => Using.resource(new FooterClients(shared.value))(clients => files.toSeq.par(Threads)(read(_, clients)).iterator)).collect().toSeq
     } finally sc.setLocalProperties(before)
   }
 
-  private def read(file: (Int, String, Long), conf: Configuration): Tail =
-    Tail(file._1, Try(tail(new Path(file._2), file._3, conf)).toEither.left.map(e => String.valueOf(e.getMessage)))
+  private def read(file: (Int, String, Long), clients: FooterClients): Tail =
+    Tail(file._1, Try(tail(new Path(file._2), file._3, clients)).toEither.left.map(e => String.valueOf(e.getMessage)))
 
   private implicit class InParallel[A](items: Seq[A]) {
     def par[B](threads: Int)(f: A => B): Seq[B] = {
@@ -120,9 +117,8 @@ object Footers extends Logging {
   }
 
   /** The file's footer, its length and the magic: the last bytes of a Parquet file. Told the length, S3A asks for no status (openFile checked on Hadoop 3.5). */
-  private def tail(path: Path, size: Long, conf: Configuration): Array[Byte] = {
-    val opening = path.getFileSystem(conf).openFile(path).opt("fs.option.openfile.length", size.toString).opt("fs.option.openfile.read.policy", "random")
-    val in = opening.build().get()
+  private def tail(path: Path, size: Long, clients: FooterClients): Array[Byte] = {
+    val in = clients.of(path).openFile(path).opt("fs.option.openfile.length", size.toString).opt("fs.option.openfile.read.policy", "random").build().get()
     def last(count: Int): Array[Byte] = { val bytes = new Array[Byte](count); in.readFully(size - count, bytes); bytes }
     try {
       val end = last(math.min(size, FirstRead).toInt)
@@ -135,3 +131,17 @@ object Footers extends Logging {
 
 /** The raw end of file number `index` of a list, or why it can't be read. */
 final case class Tail(index: Int, bytes: Either[String, Array[Byte]])
+
+/**
+ * The filesystems that footers are read from. S3A as Hadoop 3.5 has it by default opens one file at a time for all threads of a process (the stream type
+ * `analytics`), and the query's own tasks would stand in that queue: footers have a client of their own, which reads as earlier versions did.
+ */
+final class FooterClients(conf: Configuration) extends AutoCloseable {
+  private val own = new ConcurrentHashMap[URI, FileSystem]
+  private lazy val classic = { val copy = new Configuration(conf); copy.set("fs.s3a.input.stream.type", "classic"); copy }
+
+  def of(path: Path): FileSystem =
+    if (path.toUri.getScheme == "s3a") own.computeIfAbsent(path.toUri.resolve("/"), FileSystem.newInstance(_, classic)) else path.getFileSystem(conf)
+
+  override def close(): Unit = own.values.forEach(_.close())
+}

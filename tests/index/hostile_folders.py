@@ -479,13 +479,13 @@ def bits_that_unpack_to_much(index: IndexFolder) -> None:
 @kind
 def packs_as_many_as_may_be(index: IndexFolder) -> None:
     million = pa.table({name: np.zeros(1_000_000, dtype=np.int64) for name in ("start", "rows")})
-    _much(index, "packs", million, 5)
-    _all_rows(5_000_000)(index)
+    _much(index, "packs", million, 4)
+    _all_rows(4_000_000)(index)
 
 
 @kind
 def files_as_many_as_may_be(index: IndexFolder) -> None:
-    rows = 200_000
+    rows = 150_000
     table = pq.read_table(index.file("files")).slice(0, 1)
     many = pa.concat_tables([table] * rows).combine_chunks()
     many = _column(_column(many, "path", [f"part-{number:09d}" for number in range(rows)]), "packs", [0] * rows)

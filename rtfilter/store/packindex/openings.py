@@ -28,7 +28,7 @@ LONGEST_ALONE_S = 86_400.0
 MOST_LEFT_ALONE = 4_096
 # What the logs of all open indexes may take in memory, and their files and packs.
 MOST_LOGS_BYTES = 64 << 20
-MOST_CATALOGS_BYTES = 160 << 20
+MOST_CATALOGS_BYTES = 128 << 20
 
 _STILL = IndexProblem(INDEX_SLOW, "it is not open yet; later queries use it when it is")
 _SUSPECT = IndexProblem(INDEX_SLOW, "the planner host ended while it was reading it")

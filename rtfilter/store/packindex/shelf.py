@@ -187,7 +187,7 @@ class IndexShelf:
 
     def limit_memory(self, footers_bytes: int) -> None:
         """Indexes may take more where footers may (`rtfilter.footers.cacheBytes`)."""
-        self._openings.catalogs.most_bytes = max(MOST_CATALOGS_BYTES, footers_bytes * 5 // 8)
+        self._openings.catalogs.most_bytes = max(MOST_CATALOGS_BYTES, footers_bytes // 2)
 
     def _opened(self, storage: LocalStorage, known: PackIndex | None, allowance: Allowance) -> ShelvedIndex | None:
         """The index anew, or the known one while an action is under way and the snapshot the same; None: there is none."""

@@ -133,8 +133,8 @@ object Footers extends Logging {
 final case class Tail(index: Int, bytes: Either[String, Array[Byte]])
 
 /**
- * The filesystems that footers are read from. S3A as Hadoop 3.5 has it by default opens one file at a time for all threads of a process (the stream type
- * `analytics`), and the query's own tasks would stand in that queue: footers have a client of their own, which reads as earlier versions did.
+ * The filesystems that footers are read from. S3A of Hadoop 3.5 has the stream type `analytics` by default. It asks for the status of each file first, and 32
+ * threads together opened some 28 files a second at 30 ms a request, while the query's own tasks waited. `classic`, as before, takes one request a footer.
  */
 final class FooterClients(conf: Configuration) extends AutoCloseable {
   private val own = new ConcurrentHashMap[URI, FileSystem]

@@ -4,6 +4,7 @@ import java.io.{ByteArrayOutputStream, IOException, OutputStream}
 import java.net.URI
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.Options.CreateFileOptionKeys.FS_OPTION_CREATE_CONDITIONAL_OVERWRITE
 import org.apache.hadoop.util.Progressable
@@ -65,6 +66,13 @@ object SlowFileSystem
 
 /** The same without a word about its create. */
 class PlainFileSystem extends SlowFileSystem { override def getScheme: String = "plain" }
+
+/** One that says which kind of stream a client was made for, and when a client is closed. */
+class StoreFileSystem extends SlowFileSystem {
+  override def getScheme: String = "s3a"
+  override def initialize(uri: URI, conf: Configuration): Unit = { Faults.meet("client " + conf.get("fs.s3a.input.stream.type", "as it is")); super.initialize(uri, conf) }
+  override def close(): Unit = { Faults.met("closed"); super.close() }
+}
 
 /** One that makes files in close() and looks for the name there, as S3A does with conditional writes. */
 class ConditionalFileSystem extends SlowFileSystem {

@@ -15,7 +15,7 @@ import rtfilter
 from rtfilter import Bloom, Index, RtFilterError
 from rtfilter.bridge import jvm
 from rtfilter.own_folders import own_name
-from tests.spark.cases import fact_table
+from tests.spark.cases import fact_table, write_files
 
 # r is random: every pack's bounds span all keys.
 SPREAD = "select count(*), sum(v) from spread join dim on r = id where name = 'n1234'"
@@ -200,6 +200,24 @@ def test_a_footer_takes_one_request(spark: SparkSession, spread: Path, faults: A
     while faults.count("open") < files and time.monotonic() < until:
         time.sleep(0.05)
     assert (faults.count("open"), faults.count("read")) == (files, files)
+
+
+@pytest.mark.parametrize(("files", "own_clients"), [(40, 1), (8, 0)], ids=["many", "few"])
+def test_many_footers_of_an_object_store_have_a_client_of_their_own(
+    spark: SparkSession, tmp_path: Path, faults: Any, files: int, own_clients: int
+) -> None:
+    write_files(fact_table(), tmp_path / "spread", files)
+    spark.read.parquet(f"s3a:{tmp_path}/spread").createOrReplaceTempView("spread")
+    right = expected(spark, CLUSTERED)
+    faults.clear()
+    rows, scan = run(spark, CLUSTERED)
+    assert rows == right and 0 < scan["packs_read"] < scan["packs_total"]
+    until = time.monotonic() + 30
+    while faults.count("closed") < own_clients and time.monotonic() < until:
+        time.sleep(0.05)
+    # The query's own client stays open.
+    assert (faults.count("client classic"), faults.count("closed")) == (own_clients, own_clients)
+    assert run(spark, CLUSTERED)[0] == right
 
 
 def test_a_footer_that_can_not_be_read_leaves_its_file_to_spark(spark: SparkSession, spread: Path, faults: Any) -> None:

@@ -92,7 +92,7 @@ object Footers extends Logging {
       if (batch.nonEmpty) flush()
     }
     if (asJob) wanted.grouped(FilesPerJob).foreach(group => take(readInTasks(layer.session.sparkContext, group, conf)))
-    else Using.resource(new FooterClients(conf))(clients => wanted.grouped(8 * Threads).foreach(group => take(group.par(Threads)(read(_, clients)))))
+    else Using.resource(new FooterClients(conf, wanted.size > Threads))(clients => wanted.grouped(8 * Threads).foreach(group => take(group.par(Threads)(read(_, clients)))))
   }
 
   /** A job of its own, not of the query whose execution and job group this thread has (local properties checked on 4.3). */
@@ -102,7 +102,7 @@ object Footers extends Logging {
     sc.setLocalProperties(new java.util.Properties)
     try {
       sc.setJobGroup("rtfilter footers", s"rtfilter: footers of ${group.size} files")
-      sc.parallelize(group, math.min(group.size, sc.defaultParallelism)).mapPartitions(files => Using.resource(new FooterClients(shared.value))(clients => files.toSeq.par(Threads)(read(_, clients)).iterator)).collect().toSeq
+      sc.parallelize(group, math.min(group.size, sc.defaultParallelism)).mapPartitions(files => Using.resource(new FooterClients(shared.value, many = true))(clients => files.toSeq.par(Threads)(read(_, clients)).iterator)).collect().toSeq
     } finally sc.setLocalProperties(before)
   }
 
@@ -134,14 +134,15 @@ final case class Tail(index: Int, bytes: Either[String, Array[Byte]])
 
 /**
  * The filesystems that footers are read from. S3A of Hadoop 3.5 has the stream type `analytics` by default. It asks for the status of each file first, and 32
- * threads together opened some 28 files a second at 30 ms a request, while the query's own tasks waited. `classic`, as before, takes one request a footer.
+ * threads together opened some 28 files a second at 30 ms a request, while the query's own tasks waited. `classic`, as before, takes one request a footer. A client of one's own
+ * takes a moment to make, so a few footers are read with the query's.
  */
-final class FooterClients(conf: Configuration) extends AutoCloseable {
+final class FooterClients(conf: Configuration, many: Boolean) extends AutoCloseable {
   private val own = new ConcurrentHashMap[URI, FileSystem]
   private lazy val classic = { val copy = new Configuration(conf); copy.set("fs.s3a.input.stream.type", "classic"); copy }
 
   def of(path: Path): FileSystem =
-    if (path.toUri.getScheme == "s3a") own.computeIfAbsent(path.toUri.resolve("/"), FileSystem.newInstance(_, classic)) else path.getFileSystem(conf)
+    if (many && path.toUri.getScheme == "s3a") own.computeIfAbsent(path.toUri.resolve("/"), FileSystem.newInstance(_, classic)) else path.getFileSystem(conf)
 
   override def close(): Unit = own.values.forEach(_.close())
 }

@@ -162,9 +162,12 @@ def judge(files: int, packs: int, scattered: bool) -> None:
             began = time.perf_counter()
             mask = table_might_match(table, filter_of_keys(np.sort(asked)))
             taken.append((time.perf_counter() - began) * 1000)
-        shown, kept = ", ".join(f"{ms:.0f}" for ms in taken), int(np.count_nonzero(mask))
+            kept, mask_bytes = int(np.count_nonzero(mask)), mask.nbytes
+            # Or there would be two answers at a time.
+            del mask
+        shown = ", ".join(f"{ms:.0f}" for ms in taken)
         print(f"  {name}: {median(taken):,.0f} ms ({shown}); {kept:,} packs kept", flush=True)
-    arrays_mb = (table.memory_bytes + len(mask)) / 1e6
+    arrays_mb = (table.memory_bytes + mask_bytes) / 1e6
     print(f"  arrays {arrays_mb:,.0f} MB; the process had {before_mb:,.0f} MB before and {peak_mb():,.0f} at most", flush=True)
 
 

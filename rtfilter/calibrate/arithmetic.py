@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from planner.cost import DEFAULTS, Constants
+from planner.inputs.machine import DEFAULTS, Constants
 from rtfilter.errors import CalibrationError
 
 # A measured constant is taken to be no further than this from its default: beyond it something else was measured.

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.cost import Constants
+from planner.inputs.machine import Constants
 from rtfilter.bench.session import start_session
 from rtfilter.bridge.jar import find_spark
 from rtfilter.calibrate.arithmetic import constants_from

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from planner.cost import Constants
+from planner.inputs.machine import Constants
 from rtfilter.calibrate.fingerprint import Fingerprint
 from rtfilter.errors import CalibrationError
 from rtfilter.folders import cache_directory

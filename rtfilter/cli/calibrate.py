@@ -14,7 +14,7 @@ from rtfilter.cli.failure import ENVIRONMENT_HELP
 from rtfilter.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
-    from planner.cost import Constants
+    from planner.inputs.machine import Constants
 
 LINE_EVERY_S = 5.0
 
@@ -46,7 +46,7 @@ def calibrate(master: str, rows: int, location: Path | None, show: bool, as_json
 
 
 def _show(master: str, as_json: bool) -> None:
-    from planner.cost import DEFAULTS
+    from planner.inputs.machine import DEFAULTS
     from rtfilter.calibrate.run import place_of
     from rtfilter.calibrate.stored import read_calibration
 

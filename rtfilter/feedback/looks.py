@@ -1,4 +1,4 @@
-"""Which executions are worth a look at their end, for what it tells of rows that conditions leave (planner/seen_rows.py)."""
+"""Which executions are worth a look at their end, for what it tells of rows that conditions leave (planner/cost/rows_left.py)."""
 
 from __future__ import annotations
 

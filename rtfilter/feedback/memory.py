@@ -13,8 +13,8 @@ Value = TypeVar("Value")
 
 
 class Memory(Generic[Value]):
-    """Values by key: rows that conditions left (planner/seen_rows.py), shares that filters let through (planner/running.py),
-    and the work of rows whose scan waits (planner/waits.py).
+    """Values by key: rows that conditions left (planner/cost/rows_left.py), shares that filters let through
+    (planner/cost/filters_at_work.py), and the work of rows whose scan waits (planner/placement/wait_credit.py).
 
     Bounded, the longest unused go first. Thread-safe.
     """

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from filelock import FileLock
 
-from planner.observed import Observation, Recall, Traits
+from planner.inputs.filter_history import Observation, Recall, Traits
 from rtfilter.feedback.lessons import Lesson
 from rtfilter.own_files import check_own, open_own
 from rtfilter.own_folders import make_own

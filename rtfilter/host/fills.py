@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planner.cost import RowWork
-from planner.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters, most_selective_first, share_passed
-from planner.decide_static import decide_static
-from planner.hints import directive_of
-from planner.index_remarks import remarked
-from planner.snapshot import parse_hints
+from planner.decision.decide import (
+    DecideSettings,
+    FilterDecision,
+    FilterFigures,
+    decide_filters,
+    most_selective_first,
+    share_passed,
+)
+from planner.inputs.row_work import RowWork
+from planner.inputs.table_hints import directive_of
+from planner.plan.snapshot import parse_hints
+from planner.static.decide import decide_static
+from planner.static.index_remarks import remarked
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import BodyWriter, Frame
 from rtfilter.host.statics import remarks_on_indexes, static_figures, with_static

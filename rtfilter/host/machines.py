@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from planner.cost import DEFAULTS, Constants, Machine
+from planner.inputs.machine import DEFAULTS, Constants, Machine
 from rtfilter.calibrate.fingerprint import fingerprint_here
 from rtfilter.calibrate.stored import calibration_file, read_calibration
 from rtfilter.errors import CalibrationError

@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 from functools import cache, partial
 from typing import Any
 
-from planner.answer import FilterPlan, Placeholder
-from planner.settings import PlanSettings
+from planner.inputs.settings import PlanSettings
+from planner.placement.answer import FilterPlan, Placeholder
 from rtfilter.feedback.index_state import index_state
 from rtfilter.feedback.store import FeedbackStore
 

@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from planner.cost import RowWork
-from planner.decide import DecideSettings
-from planner.generate import plan_filters
-from planner.index_remarks import with_index_remarks
-from planner.running import with_filters_at_work
-from planner.seen_rows import rows_left, rows_to_see, with_rows_left
-from planner.settings import PlanSettings
-from planner.snapshot import parse_snapshot
-from planner.static import plan_statics, with_statics
-from planner.waits import waits_of
+from planner.cost.filters_at_work import with_filters_at_work
+from planner.cost.rows_left import rows_left, rows_to_see, with_rows_left
+from planner.decision.decide import DecideSettings
+from planner.inputs.row_work import RowWork
+from planner.inputs.settings import PlanSettings
+from planner.placement.generate import plan_filters
+from planner.placement.wait_credit import waits_of
+from planner.plan.snapshot import parse_snapshot
+from planner.static.conditions import plan_statics, with_statics
+from planner.static.index_remarks import with_index_remarks
 from rtfilter.errors import ProtocolError
 from rtfilter.feedback.looks import Looks
 from rtfilter.feedback.memory import Memory, OfExecution

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from planner.decide_static import StaticFigures
-from planner.index_remarks import ScanIndex
-from planner.nodes import Plan, Scan
+from planner.plan.nodes import Scan
+from planner.plan.tree import Plan
 from planner.reasons import Refusal
+from planner.static.decide import StaticFigures
+from planner.static.index_remarks import ScanIndex
 from rtfilter.options import Options
 from rtfilter.store.index_facts import IndexFacts, facts_of_indexes, roots_of_tables
 from rtfilter.store.index_use import INDEX_STALE

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.nodes import Plan, Scan, ScanColumn
+from planner.plan.nodes import Scan, ScanColumn
+from planner.plan.tree import Plan
 from rtfilter.store.seen_tables import SeenTables, TableFacts
 
 

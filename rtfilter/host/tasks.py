@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.tasks import CutAlike, ReadShuffle, cut_again
+from planner.decision.shuffle_tasks import CutAlike, ReadShuffle, cut_again
 from rtfilter.host.fills import Message
 from rtfilter.host.frames import Frame
 

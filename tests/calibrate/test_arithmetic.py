@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.cost import DEFAULTS, Constants
+from planner.inputs.machine import DEFAULTS, Constants
 from rtfilter.calibrate.arithmetic import DROPPED_SHARE, MOST_FACTOR, Sizes, constants_from
 from rtfilter.calibrate.trials import Tables, trials_on
 from rtfilter.errors import CalibrationError

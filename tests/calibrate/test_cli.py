@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from planner.cost import DEFAULTS
+from planner.inputs.machine import DEFAULTS
 from rtfilter.calibrate import run
 from rtfilter.calibrate.run import place_of
 from rtfilter.calibrate.stored import write_calibration

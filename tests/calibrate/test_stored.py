@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planner.cost import DEFAULTS, Constants
+from planner.inputs.machine import DEFAULTS, Constants
 from rtfilter import hardware
 from rtfilter.calibrate.fingerprint import Fingerprint, fingerprint_here
 from rtfilter.calibrate.stored import calibration_file, check_place, read_calibration, write_calibration

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planner.observed import Observation, Traits
+from planner.inputs.filter_history import Observation, Traits
 from rtfilter.errors import QueryLogError
 from rtfilter.feedback import store
 from rtfilter.feedback.lessons import Lesson

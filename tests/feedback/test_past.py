@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from planner.generate import plan_filters
-from planner.settings import PlanSettings
+from planner.inputs.settings import PlanSettings
+from planner.placement.generate import plan_filters
 from rtfilter.feedback.lessons import lessons_of
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.host import past

@@ -16,7 +16,7 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.observed import Observation, Traits
+from planner.inputs.filter_history import Observation, Traits
 from rtfilter.feedback import store as module
 from rtfilter.feedback.index_state import index_state
 from rtfilter.feedback.lessons import Lesson

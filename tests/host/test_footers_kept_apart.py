@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from planner.cost import RowWork
+from planner.inputs.row_work import RowWork
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
 from rtfilter.store.footer_cache import FileIdentity

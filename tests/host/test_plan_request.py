@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import SnapshotError
+from planner.plan.errors import SnapshotError
 from rtfilter.feedback.looks import MOST_LOOKS
 from rtfilter.feedback.memory import Memory
 from rtfilter.host.fills import Message

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.nodes import Plan, Scan
+from planner.plan.nodes import Scan
+from planner.plan.tree import Plan
 from rtfilter.host.table_facts import with_table_facts
 from rtfilter.store.filters import filter_of_keys
 from rtfilter.store.pack_store import PackStore

@@ -7,23 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from planner.answer import Placeholder
-from planner.expressions import Alias, Attribute, CoalesceDefault, Expression, OtherExpression, Shifted
-from planner.nodes import (
-    Aggregate,
-    Exchange,
-    Expand,
-    Filter,
-    Generate,
-    Join,
-    Plan,
-    Project,
-    QueryStage,
-    Scan,
-    Sort,
-    Union,
-    Window,
-)
+from planner.placement.answer import Placeholder
+from planner.plan.expressions import Alias, Attribute, CoalesceDefault, Expression, OtherExpression, Shifted
+from planner.plan.nodes import Aggregate, Exchange, Expand, Filter, Generate, Join, Project, QueryStage, Scan, Sort, Union, Window
+from planner.plan.tree import Plan
 from tests.planner.random_plans import Rows
 
 Value = int | None

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from planner.answer import Candidate, FilterPlan, Placeholder
-from planner.generate import plan_filters
-from planner.nodes import Plan
-from planner.settings import PlanSettings
-from planner.snapshot import parse_snapshot
+from planner.inputs.settings import PlanSettings
+from planner.placement.answer import Candidate, FilterPlan, Placeholder
+from planner.placement.generate import plan_filters
+from planner.plan.snapshot import parse_snapshot
+from planner.plan.tree import Plan
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 

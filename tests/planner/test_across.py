@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.legality import reaches_across
+from planner.plan.join_types import reaches_across
 from tests.planner.plans import (
     Raw,
     ahead_of,

@@ -10,13 +10,16 @@ from unittest import mock
 
 import pytest
 
-from planner import columns, legality, lineage, place
-from planner.columns import KeyColumn
-from planner.expressions import CoalesceDefault, Expression
-from planner.nodes import Plan, Window
-from planner.propose import Proposal
+from planner.legality import join_sides, lineage
+from planner.legality.proposals import Proposal
+from planner.placement import gates
+from planner.plan import columns, join_types
+from planner.plan.columns import KeyColumn
+from planner.plan.expressions import CoalesceDefault, Expression
+from planner.plan.nodes import Window
+from planner.plan.shifts import UNMOVED
+from planner.plan.tree import Plan
 from planner.reasons import Refusal
-from planner.shifts import UNMOVED
 from tests.planner import random_plans
 from tests.planner.random_plans import random_plan
 from tests.planner.test_random_plans import check
@@ -44,11 +47,11 @@ def _everywhere(_plan: Plan, _proposals: dict[int, Proposal]) -> set[int]:
 
 
 def _null_aware_or_not(join_type: str, side: str, null_aware: bool) -> bool:
-    return legality.passes_key_down(join_type, side)
+    return join_types.passes_key_down(join_type, side)
 
 
 def _both_sides(join_type: str) -> Callable[[], Any]:
-    return lambda: mock.patch.dict(legality._FILTERABLE, {join_type: ("left", "right")})
+    return lambda: mock.patch.dict(join_sides._FILTERABLE, {join_type: ("left", "right")})
 
 
 BROKEN: dict[str, Callable[[], Any]] = {
@@ -56,12 +59,12 @@ BROKEN: dict[str, Callable[[], Any]] = {
     "a right outer join loses rows of its right side": _both_sides("RightOuter"),
     "an anti join loses rows without a partner": _both_sides("LeftAnti"),
     "an existence join loses rows": _both_sides("ExistenceJoin"),
-    "a full outer join below lets a filter pass": lambda: mock.patch.dict(legality._PASSES_KEY, FullOuter=("left", "right")),
+    "a full outer join below lets a filter pass": lambda: mock.patch.dict(join_types._PASSES_KEY, FullOuter=("left", "right")),
     "a null-aware anti join below does not see every row": lambda: mock.patch.object(lineage, "reaches_across", _null_aware_or_not),
     "<=> is taken for =": lambda: mock.patch.object(columns, "source_column", _dropping_nulls),
     "a shifted key is taken for its column": lambda: mock.patch.object(columns, "source_column", _unmoved),
     "a window sees a part of its partition": lambda: mock.patch.object(columns, "_partition_column", _any_partition),
-    "one of two equal exchanges is filtered": lambda: mock.patch.object(place, "not_on_every_copy", _everywhere),
+    "one of two equal exchanges is filtered": lambda: mock.patch.object(gates, "not_on_every_copy", _everywhere),
 }
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from planner.index_remarks import ScanIndex
-from planner.settings import PlanSettings
-from planner.static import plan_statics
+from planner.inputs.settings import PlanSettings
+from planner.static.conditions import plan_statics
+from planner.static.index_remarks import ScanIndex
 from tests.planner.plans import (
     Raw,
     aggregate,

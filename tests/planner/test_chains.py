@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from planner.answer import FilterPlan
-from planner.chains import judge_proposals
-from planner.cost import Constants, Machine
-from planner.estimates import Estimates
-from planner.generate import plan_filters
-from planner.nodes import Join
-from planner.observed import Observation, Traits
-from planner.propose import propose_filters
-from planner.running import with_filters_at_work
-from planner.settings import PlanSettings
-from planner.snapshot import parse_snapshot
+from planner.cost.filters_at_work import with_filters_at_work
+from planner.cost.sizes import Estimates
+from planner.inputs.filter_history import Observation, Traits
+from planner.inputs.machine import Constants, Machine
+from planner.inputs.settings import PlanSettings
+from planner.legality.proposals import propose_filters
+from planner.placement.answer import FilterPlan
+from planner.placement.chains import judge_proposals
+from planner.placement.generate import plan_filters
+from planner.plan.nodes import Join
+from planner.plan.snapshot import parse_snapshot
 from tests.planner.plans import (
     Raw,
     answer_to,

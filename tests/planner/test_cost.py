@@ -8,18 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.cost import (
-    DEFAULTS,
+from planner.cost.formulas import (
     GATE_MARGIN,
     IDLE_SHARE,
     KEYS_MISSING,
     MOST_MISSING,
     TASK_BYTES,
     WAIT_MARGIN,
-    Constants,
-    Machine,
     RowTest,
-    RowWork,
     ahead_row_ns,
     alone_row_ns,
     collect_ms,
@@ -41,6 +37,8 @@ from planner.cost import (
     verdicts_ms,
     whole_row_ns,
 )
+from planner.inputs.machine import DEFAULTS, Constants, Machine
+from planner.inputs.row_work import RowWork
 
 test_row_ns.__test__ = False  # type: ignore[attr-defined]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.cost import DEFAULTS, ROW_TEST_MARGIN, Machine, RowWork, ship_ms, verdicts_ms
-from planner.decide import (
+from planner.cost.formulas import ROW_TEST_MARGIN, ship_ms, verdicts_ms
+from planner.decision.decide import (
     DecideSettings,
     FilterDecision,
     FilterFigures,
@@ -18,6 +18,8 @@ from planner.decide import (
     share_passed,
     worth_testing_dictionaries,
 )
+from planner.inputs.machine import DEFAULTS, Machine
+from planner.inputs.row_work import RowWork
 
 # The micro-benchmark of the design notes at p = 0.001.
 FIGURES = FilterFigures(

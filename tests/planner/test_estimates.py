@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from planner.estimates import BYTES_PER_COLUMN, BYTES_PER_VALUE, CONJUNCT_KEEPS, LEAST_SHARE, Estimates, Reduction, Size, share_kept
+from planner.cost.sizes import (
+    BYTES_PER_COLUMN,
+    BYTES_PER_VALUE,
+    CONJUNCT_KEEPS,
+    LEAST_SHARE,
+    Estimates,
+    Reduction,
+    Size,
+    share_kept,
+)
 from tests.planner.plans import (
     Raw,
     aggregate,

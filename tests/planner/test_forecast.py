@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from planner.cost import DEFAULTS, Constants, Machine, RowWork
-from planner.estimates import BYTES_PER_COLUMN, BYTES_PER_VALUE
+from planner.cost.sizes import BYTES_PER_COLUMN, BYTES_PER_VALUE
+from planner.inputs.machine import DEFAULTS, Constants, Machine
+from planner.inputs.row_work import RowWork
 from tests.planner.plans import (
     Raw,
     aggregate,

@@ -9,9 +9,9 @@ from types import FrameType
 
 import pytest
 
-from planner.generate import plan_filters
-from planner.settings import PlanSettings
-from planner.snapshot import parse_snapshot
+from planner.inputs.settings import PlanSettings
+from planner.placement.generate import plan_filters
+from planner.plan.snapshot import parse_snapshot
 from tests.planner.plans import (
     DIM,
     FACT,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.hints import Directive, TableHint, directive_of, hint_warnings
+from planner.inputs.table_hints import Directive, TableHint, directive_of, hint_warnings
 from tests.planner.plans import DIM, Raw, answer_to, attr, broadcast, column, exchange, join, only_candidate, scan, where
 
 

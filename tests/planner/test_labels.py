@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from planner.labels import label_key
-from planner.nodes import Join
+from planner.plan.labels import label_key
+from planner.plan.nodes import Join
 from tests.planner.plans import (
     DIM,
     FACT,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.legality import passes_key_down, refuse_to_filter
+from planner.legality.join_sides import refuse_to_filter
+from planner.plan.join_types import passes_key_down
 
 LEFT, RIGHT = "left", "right"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from planner.answer import Candidate
+from planner.placement.answer import Candidate
 from tests.planner.plans import (
     DIM,
     FACT,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answer import Placeholder
-from planner.observed import Observation, Observed, Recall, Traits
+from planner.inputs.filter_history import Observation, Observed, Recall, Traits
+from planner.placement.answer import Placeholder
 from tests.planner.plans import (
     Raw,
     answer_to,

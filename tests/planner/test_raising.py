@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from planner.errors import SnapshotError
-from planner.raising import Step, in_any_order, may_raise
-from planner.snapshot import parse_snapshot
+from planner.plan.errors import SnapshotError
+from planner.plan.raising import Step, in_any_order, may_raise
+from planner.plan.snapshot import parse_snapshot
 from tests.planner.plans import FACT, Raw, alias, attr, computed, fact_with, nodes_of, placed, project, reasons, scan, shift, where
 
 LONG_PATTERN = "string=" + "a" * 100

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.answer import FilterPlan
-from planner.generate import plan_filters
-from planner.nodes import Exchange, Plan, QueryStage
-from planner.settings import PlanSettings
+from planner.inputs.settings import PlanSettings
+from planner.placement.answer import FilterPlan
+from planner.placement.generate import plan_filters
+from planner.plan.nodes import Exchange, QueryStage
+from planner.plan.tree import Plan
 from tests.planner.interpret import Run
 from tests.planner.plans import ahead_of, plan_of
 from tests.planner.random_plans import RandomPlan, random_plan

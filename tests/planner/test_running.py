@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.estimates import Estimates
-from planner.running import with_filters_at_work
+from planner.cost.filters_at_work import with_filters_at_work
+from planner.cost.sizes import Estimates
 from tests.planner.plans import Raw, attr, broadcast, changed, column, exchange, join, other, plan_of, scan, stage, where
 
 SHARES = {"d1.0": 0.1, "d1.1": 0.5}

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from planner.cost import Machine
-from planner.estimates import Estimates
-from planner.nodes import Plan, Scan
-from planner.seen_rows import rows_left, rows_to_see, with_rows_left
+from planner.cost.rows_left import rows_left, rows_to_see, with_rows_left
+from planner.cost.sizes import Estimates
+from planner.inputs.machine import Machine
+from planner.plan.nodes import Scan
+from planner.plan.tree import Plan
 from tests.planner.plans import (
     Raw,
     aggregate,

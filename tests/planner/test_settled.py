@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from planner.generate import plan_filters
-from planner.seen_rows import with_rows_left
-from planner.settings import PlanSettings
+from planner.cost.rows_left import with_rows_left
+from planner.inputs.settings import PlanSettings
+from planner.placement.generate import plan_filters
 from tests.planner.plans import (
     Raw,
     attr,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answer import PlacedShift
-from planner.columns import KeyColumn, source_column
-from planner.errors import SnapshotError
-from planner.expressions import Expression, parse_expression
+from planner.placement.answer import PlacedShift
+from planner.plan.columns import KeyColumn, source_column
+from planner.plan.errors import SnapshotError
+from planner.plan.expressions import Expression, parse_expression
 from tests.planner.plans import (
     DIM,
     FACT,

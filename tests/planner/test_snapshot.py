@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from planner.errors import SnapshotError
-from planner.expressions import Alias, Attribute, Cast, OtherExpression
-from planner.nodes import Aggregate, Exchange, Expand, Generate, Join, QueryStage, Scan, Union, Window
-from planner.snapshot import parse_snapshot
+from planner.plan.errors import SnapshotError
+from planner.plan.expressions import Alias, Attribute, Cast, OtherExpression
+from planner.plan.nodes import Aggregate, Exchange, Expand, Generate, Join, QueryStage, Scan, Union, Window
+from planner.plan.snapshot import parse_snapshot
 from tests.planner.plans import (
     FACT,
     Raw,

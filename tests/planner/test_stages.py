@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from planner.estimates import Estimates
-from planner.lineage import ProbeColumn
-from planner.nodes import Scan
-from planner.place import place_filters
-from planner.propose import Proposal
-from planner.settings import PlanSettings
-from planner.stages import Waits
+from planner.cost.sizes import Estimates
+from planner.inputs.settings import PlanSettings
+from planner.legality.lineage import ProbeColumn
+from planner.legality.proposals import Proposal
+from planner.placement.gates import place_filters
+from planner.placement.wait_graph import Waits
+from planner.plan.nodes import Scan
 from tests.planner.plans import attr, broadcast, column, exchange, join, merged, plan_of, scan, sort, stage, union
 
 ONE, TWO = scan("one", column(1, "a"), bytes=10**9), scan("two", column(11, "b"), bytes=10**6)

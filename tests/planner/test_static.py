@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from planner.answer import FilterPlan
-from planner.decide_static import StaticFigures, decide_static
-from planner.errors import SnapshotError
-from planner.index_remarks import ScanIndex
+from planner.inputs.settings import PlanSettings
+from planner.placement.answer import FilterPlan
+from planner.plan.errors import SnapshotError
+from planner.plan.snapshot import parse_snapshot
 from planner.reasons import Refusal
-from planner.settings import PlanSettings
-from planner.snapshot import parse_snapshot
-from planner.static import could_reject, plan_statics, with_statics
+from planner.static.conditions import could_reject, plan_statics, with_statics
+from planner.static.decide import StaticFigures, decide_static
+from planner.static.index_remarks import ScanIndex
 from tests.planner.plans import Raw, column, nodes_of, scan
 
 USABLE = ScanIndex("i", frozenset({"a"}))

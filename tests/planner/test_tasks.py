@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.tasks import LEAST_SHARE, ROUNDS, CutAlike, ReadShuffle, cut_again, wanted_tasks
+from planner.decision.shuffle_tasks import LEAST_SHARE, ROUNDS, CutAlike, ReadShuffle, cut_again, wanted_tasks
 
 MB = 1 << 20
 ADVISORY = 64 * MB

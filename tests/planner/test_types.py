@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.types import comparable_with_key, is_key_type, keeps_values
+from planner.plan.types import comparable_with_key, is_key_type, keeps_values
 
 
 @pytest.mark.parametrize(

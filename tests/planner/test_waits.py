@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from planner.answer import FilterPlan
-from planner.cost import DEFAULTS, RowWork, ahead_row_ns
-from planner.waits import after_waiting, waits_of
+from planner.cost.formulas import ahead_row_ns
+from planner.inputs.machine import DEFAULTS
+from planner.inputs.row_work import RowWork
+from planner.placement.answer import FilterPlan
+from planner.placement.wait_credit import after_waiting, waits_of
 from tests.planner.plans import Raw, answer_to, attr, broadcast, column, exchange, join, merged, scan, stage, where
 
 LARGE = scan("large", column(1, "k"), column(2, "v"), bytes=10**9)

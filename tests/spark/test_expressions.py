@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import rtfilter
-from planner.spark_expressions import KNOWN, LITERAL, NEVER, NOT_RUN
+from planner.plan.spark_expressions import KNOWN, LITERAL, NEVER, NOT_RUN
 from tests.spark.classes import expression_classes
 
 # Attributes and literals are nothing that is evaluated, aliases a name.
@@ -26,7 +26,7 @@ def test_every_class_of_expressions_is_in_the_table(spark: SparkSession) -> None
     names = set(found)
     assert len(names) > 700
     assert names - set(KNOWN) - NOT_SHOWN == set(), (
-        "a new Spark has new expressions: say in planner/spark_expressions.py how each is known"
+        "a new Spark has new expressions: say in planner/plan/spark_expressions.py how each is known"
     )
     ours = {"RuntimeFilter", "StaticInvoke:CharVarcharCodegenUtils.readSidePadding"}
     assert set(KNOWN) - names - ours == set(), "these are gone"

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
-from planner import columns, legality
-from planner.answer import Placeholder
-from planner.expressions import CoalesceDefault, Expression, OtherExpression, innermost
-from planner.nodes import LEFT, RIGHT
+from planner.legality import join_sides
+from planner.placement.answer import Placeholder
+from planner.plan import columns
+from planner.plan.expressions import CoalesceDefault, Expression, OtherExpression, innermost
+from planner.plan.nodes import LEFT, RIGHT
+from planner.plan.shifts import UNMOVED
 from planner.reasons import Refusal
-from planner.shifts import UNMOVED
 from rtfilter.store import table_bounds, verdicts
 from rtfilter.store.arrays import Bools, Levels
 from rtfilter.store.filters import KeyFilter
@@ -54,8 +55,8 @@ def _computed_keys_are_columns() -> Iterator[None]:
     """Both rules that refuse a computed key: it may raise, and it is no column."""
     with (
         mock.patch.object(columns, "source_column", _any_column),
-        mock.patch("planner.lineage.raises_past_its_type_only", lambda _: True),
-        mock.patch("planner.propose.raises_past_its_type_only", lambda _: True),
+        mock.patch("planner.legality.lineage.raises_past_its_type_only", lambda _: True),
+        mock.patch("planner.legality.proposals.raises_past_its_type_only", lambda _: True),
     ):
         yield
 
@@ -128,7 +129,7 @@ COMPUTED = (" || ", "coalesce(", "(not ", "try_cast(", "as double) =")
 
 
 def _legality(**sides: tuple[str, ...]) -> Callable[[], Any]:
-    return lambda: mock.patch.dict(legality._FILTERABLE, sides)
+    return lambda: mock.patch.dict(join_sides._FILTERABLE, sides)
 
 
 BROKEN: dict[str, Broken] = {

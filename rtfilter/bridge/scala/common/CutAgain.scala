@@ -9,7 +9,8 @@ import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES
 
 /**
- * Third hook, before a stage runs: shuffles that filters made smaller are cut into tasks as the planner says (planner/tasks.py).
+ * Third hook, before a stage runs: shuffles that filters made smaller are cut into tasks as the planner says
+ * (planner/decision/shuffle_tasks.py).
  *
  * Checked on 4.3: injected rules come after CoalesceShufflePartitions, which cuts all shuffles of a join at the same reducers. So all reads
  * that are cut alike are cut again alike, or none of them. Split partitions, of a skewed join or a local read, stand for several reads of one

@@ -1,0 +1,1 @@
+"""What a filter is expected to save and to cost: sizes, shares of rows, times."""

@@ -1,0 +1,1 @@
+"""Which of the right filters are placed, and the answer that the bridge gets."""

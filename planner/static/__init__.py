@@ -1,0 +1,1 @@
+"""What a query itself asks of a scan whose table has an index."""

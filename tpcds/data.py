@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rtfilter.bench.cache import DataCache, Dataset
-from rtfilter.bench.duckgen import TPCDS, generated_tables
+from rtfilter.bench.suites.data_cache import DataCache, Dataset
+from rtfilter.bench.suites.duckdb_generators import TPCDS, generated_tables
 
 
 def tpcds_tables(cache: DataCache, sf: float, tables: tuple[str, ...] = (), say: Callable[[str], None] = lambda _: None) -> Dataset:

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rtfilter.bench.cache import Dataset, Manifest
-from rtfilter.bench.duckgen import connection
-from rtfilter.bench.packs import FORMAT, PackPlan, plan_packs, write_packs
-from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
+from rtfilter.bench.suites.data_cache import Dataset, Manifest
+from rtfilter.bench.suites.duckdb_generators import connection
+from rtfilter.bench.suites.pack_writer import FORMAT, PackPlan, plan_packs, write_packs
+from rtfilter.bench.suites.suite import DataRequest, Query, Suite, SuiteData
 from tpcds import inventory
 from tpcds.data import tpcds_tables
 

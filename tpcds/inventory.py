@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rtfilter.bench.cache import DataCache, Dataset, Manifest
+from rtfilter.bench.suites.data_cache import DataCache, Dataset, Manifest
 
 
 @dataclass(frozen=True)

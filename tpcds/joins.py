@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rtfilter.bench.layout import CLUSTERED, NATURAL, PARTITIONED, SHUFFLED, laid_out_tables
-from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
+from rtfilter.bench.suites.layout import CLUSTERED, NATURAL, PARTITIONED, SHUFFLED, laid_out_tables
+from rtfilter.bench.suites.suite import DataRequest, Query, Suite, SuiteData
 from tpcds.data import tpcds_tables
 from tpcds.schema import DATE_KEYS
 

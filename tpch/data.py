@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from rtfilter.bench.cache import DataCache, Dataset, Manifest
-from rtfilter.bench.duckgen import TPCH, generated_tables
+from rtfilter.bench.suites.data_cache import DataCache, Dataset, Manifest
+from rtfilter.bench.suites.duckdb_generators import TPCH, generated_tables
 from rtfilter.errors import BenchError
 from tpch.skew import SkewedTables
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rtfilter.bench.duckgen import TPCH, generator_queries, tpch_answers
-from rtfilter.bench.layout import CLUSTERED, NATURAL, SHUFFLED, laid_out_tables
-from rtfilter.bench.suite import DataRequest, Distribution, Query, Suite, SuiteData
+from rtfilter.bench.suites.duckdb_generators import TPCH, generator_queries, tpch_answers
+from rtfilter.bench.suites.layout import CLUSTERED, NATURAL, SHUFFLED, laid_out_tables
+from rtfilter.bench.suites.suite import DataRequest, Distribution, Query, Suite, SuiteData
 from tpch.better import BETTER
 from tpch.data import skewed_tables, tpch_tables
 

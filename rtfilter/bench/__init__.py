@@ -3,7 +3,7 @@
 Suites (`tpch/`, `tpcds/`) import this package and are found through the entry point group `rtfilter.suites`.
 """
 
-from rtfilter.bench.cache import DataCache, Dataset
-from rtfilter.bench.suite import DataRequest, Query, Suite, SuiteData
+from rtfilter.bench.suites.data_cache import DataCache, Dataset
+from rtfilter.bench.suites.suite import DataRequest, Query, Suite, SuiteData
 
 __all__ = ["DataCache", "DataRequest", "Dataset", "Query", "Suite", "SuiteData"]

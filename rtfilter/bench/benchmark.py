@@ -10,20 +10,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rtfilter.bench.cache import DataCache
-from rtfilter.bench.checkpoint import Checkpoint
-from rtfilter.bench.duckdb_engine import DuckDbEngine
-from rtfilter.bench.duckgen import connection
-from rtfilter.bench.html import render_report
-from rtfilter.bench.identity import build_digest, tables_digest
-from rtfilter.bench.machine import MachineData, machine_data
-from rtfilter.bench.modes import DUCKDB
-from rtfilter.bench.progress import BenchProgress
-from rtfilter.bench.result import Result, Settings, as_json, require_writable, write_text_atomically
-from rtfilter.bench.run import Engine, Outcome, Step, run_query
-from rtfilter.bench.session import nothing_learned, start_session
-from rtfilter.bench.spark_engine import SparkEngine, register_tables
-from rtfilter.bench.suite import DataRequest, Query, Suite
+from rtfilter.bench.engines.duckdb_engine import DuckDbEngine
+from rtfilter.bench.engines.execution import Engine
+from rtfilter.bench.engines.modes import DUCKDB
+from rtfilter.bench.engines.spark_engine import SparkEngine, register_tables
+from rtfilter.bench.engines.spark_session import nothing_learned, start_session
+from rtfilter.bench.figures.result import Result, Settings, as_json, require_writable, write_text_atomically
+from rtfilter.bench.pages.report_page import render_report
+from rtfilter.bench.run.checkpoint import Checkpoint
+from rtfilter.bench.run.identity import build_digest, tables_digest
+from rtfilter.bench.run.interleaved import Outcome, Step, run_query
+from rtfilter.bench.run.machine import MachineData, machine_data
+from rtfilter.bench.run.progress import BenchProgress
+from rtfilter.bench.suites.data_cache import DataCache
+from rtfilter.bench.suites.duckdb_generators import connection
+from rtfilter.bench.suites.suite import DataRequest, Query, Suite
 from rtfilter.errors import BenchError
 from rtfilter.hardware import usable_cpus
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.inputs.machine import Constants
-from rtfilter.bench.session import start_session
+from rtfilter.bench.engines.spark_session import start_session
 from rtfilter.bridge.jar import find_spark
 from rtfilter.calibrate.arithmetic import constants_from
 from rtfilter.calibrate.fingerprint import Fingerprint, fingerprint_here

@@ -19,7 +19,7 @@ WIDEST_TABLE = 400
 
 if TYPE_CHECKING:
     from rtfilter.bench.benchmark import Plan
-    from rtfilter.bench.result import Result
+    from rtfilter.bench.figures.result import Result
 
 
 @click.group(
@@ -76,7 +76,7 @@ def bench(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     if options["suite_name"] is None:
         raise click.UsageError("Missing option '--suite'.", ctx)
     from rtfilter.bench.benchmark import run_benchmark
-    from rtfilter.bench.progress import BenchProgress
+    from rtfilter.bench.run.progress import BenchProgress
 
     plan = _plan(Options(**options))
     with BenchProgress() as progress:
@@ -113,11 +113,11 @@ class Options:
 
 def _plan(options: Options) -> Plan:
     from rtfilter.bench.benchmark import Plan
-    from rtfilter.bench.cache import data_directory
-    from rtfilter.bench.modes import parse_modes
-    from rtfilter.bench.result import Settings
-    from rtfilter.bench.suite import choose_layout, load_suite, select_query_ids
-    from rtfilter.bench.suite_file import read_suite, suite_file
+    from rtfilter.bench.engines.modes import parse_modes
+    from rtfilter.bench.figures.result import Settings
+    from rtfilter.bench.suites.data_cache import data_directory
+    from rtfilter.bench.suites.suite import choose_layout, load_suite, select_query_ids
+    from rtfilter.bench.suites.suite_file import read_suite, suite_file
 
     if options.sf is not None and not (math.isfinite(options.sf) and options.sf > 0):
         raise BenchError(f"--sf is {options.sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
@@ -151,7 +151,7 @@ def _names(text: str) -> tuple[str, ...]:
 def _print(result: Result, plan: Plan, as_json: bool) -> None:
     from rich.console import Console
 
-    from rtfilter.bench.table import result_table, result_title
+    from rtfilter.bench.pages.result_table import result_table, result_title
 
     if as_json:
         print_json(result.to_dict())

@@ -18,7 +18,7 @@ def compare(before: Path, after: Path, as_json: bool) -> None:
 
     "runs overlap" stands where some run of the slower one was faster than some run of the other: such a difference may be chance.
     """
-    from rtfilter.bench.compare import compare_files, comparison_table
+    from rtfilter.bench.pages.comparison import compare_files, comparison_table
 
     comparison = compare_files(before, after)
     if as_json:

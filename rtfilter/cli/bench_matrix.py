@@ -13,7 +13,7 @@ from rtfilter.cli.output import json_option, print_json
 from rtfilter.errors import BenchError
 
 if TYPE_CHECKING:
-    from rtfilter.bench.run_matrix import MatrixPlan, MatrixResult
+    from rtfilter.bench.matrix_benchmark import MatrixPlan, MatrixResult
 
 WIDEST_TABLE = 200
 
@@ -41,8 +41,8 @@ def matrix(as_json: bool, **options: Any) -> None:
     with pruning, and from memory without it (filters drop rows only); with the small and with the large side as build side; with
     one thread and with two. Prints a table for each build side and number of threads, and writes OUT/matrix.json.
     """
-    from rtfilter.bench.progress import BenchProgress
-    from rtfilter.bench.run_matrix import run_matrix
+    from rtfilter.bench.matrix_benchmark import run_matrix
+    from rtfilter.bench.run.progress import BenchProgress
 
     plan = _plan(**options)
     with BenchProgress() as progress:
@@ -63,9 +63,9 @@ def _plan(
     data: str | None,
     out: Path,
 ) -> MatrixPlan:
-    from rtfilter.bench.cache import data_directory
-    from rtfilter.bench.matrix import FAMILY_OF_BUILD
-    from rtfilter.bench.run_matrix import MatrixPlan
+    from rtfilter.bench.figures.matrix import FAMILY_OF_BUILD
+    from rtfilter.bench.matrix_benchmark import MatrixPlan
+    from rtfilter.bench.suites.data_cache import data_directory
 
     if not (math.isfinite(sf) and sf > 0):
         raise BenchError(f"--sf is {sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
@@ -95,7 +95,7 @@ def _names(text: str) -> tuple[str, ...]:
 def _print(result: MatrixResult, as_json: bool) -> None:
     from rich.console import Console
 
-    from rtfilter.bench.matrix_table import matrix_tables
+    from rtfilter.bench.pages.matrix_table import matrix_tables
 
     if as_json:
         print_json(result.to_dict())

@@ -61,7 +61,7 @@ def _describe(sql: str, tables: tuple[str, ...], as_json: bool, describe: Callab
 
 
 def _plan_in_spark(sql: str, paths: dict[str, str], describe: Callable[[Any], Any]) -> Any:
-    from rtfilter.bench.session import start_session
+    from rtfilter.bench.engines.spark_session import start_session
 
     spark = start_session("rtfilter explain")
     # What a table's reader can't read is told in one line; Spark would log the failed task before.

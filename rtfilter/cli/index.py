@@ -218,7 +218,7 @@ def _session(path: str, location: str, master: str | None = None) -> Iterator[An
 @contextmanager
 def _progress() -> Iterator[Tell]:
     """A bar on stderr, now and then a line where it is no terminal."""
-    from rtfilter.bench.progress import BenchProgress
+    from rtfilter.bench.run.progress import BenchProgress
     from rtfilter.store.packindex.build import Progress
 
     with BenchProgress() as bar:

@@ -15,7 +15,7 @@ pytest.importorskip("duckdb")
 # The suite is registered here, so that the test also runs where the project is not installed.
 COMMAND = """
 from importlib.metadata import EntryPoint
-from rtfilter.bench import suite
+from rtfilter.bench.suites import suite
 from rtfilter.cli import main
 suite.entry_points = lambda group: [EntryPoint("imci-micro", "tpcds.imci_micro:SUITE", group)]
 main()

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rtfilter import doctor as doctor_module
-from rtfilter.bench import suite
+from rtfilter.bench.suites import suite
 from rtfilter.cli import main
 from rtfilter.doctor import Finding
 from rtfilter.errors import JavaNotFoundError, ProtocolError
@@ -56,7 +56,7 @@ def test_bench_json_is_the_content_of_result_json(data: Path, tmp_path: Path) ->
 
 
 def test_a_mismatch_ends_with_status_1(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rtfilter.bench import judge
+    from rtfilter.bench.run import judge
 
     monkeypatch.setattr(judge, "same_result", lambda rows, expected: False)
     done = duckdb_bench(data, tmp_path, "--runs", 1, "--queries", "p=0.5")

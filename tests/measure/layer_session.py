@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rtfilter.bench.cache import DataCache, data_directory
-from rtfilter.bench.session import nothing_learned, start_session
-from rtfilter.bench.spark_engine import register_tables
-from rtfilter.bench.suite import DataRequest, Query, load_suite
+from rtfilter.bench.engines.spark_engine import register_tables
+from rtfilter.bench.engines.spark_session import nothing_learned, start_session
+from rtfilter.bench.suites.data_cache import DataCache, data_directory
+from rtfilter.bench.suites.suite import DataRequest, Query, load_suite
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

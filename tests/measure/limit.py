@@ -13,11 +13,11 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
-from rtfilter.bench.cache import DataCache, data_directory
-from rtfilter.bench.run import steps
-from rtfilter.bench.session import start_session
-from rtfilter.bench.spark_engine import SparkEngine, register_tables
-from rtfilter.bench.suite import DataRequest
+from rtfilter.bench.engines.spark_engine import SparkEngine, register_tables
+from rtfilter.bench.engines.spark_session import start_session
+from rtfilter.bench.run.interleaved import steps
+from rtfilter.bench.suites.data_cache import DataCache, data_directory
+from rtfilter.bench.suites.suite import DataRequest
 from tpcds.suite import SPARK_CONF, SUITE
 
 FACT = "store_sales"

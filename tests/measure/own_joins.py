@@ -19,7 +19,7 @@ import duckdb
 from pyspark.sql import SparkSession
 
 import rtfilter
-from rtfilter.bench.session import start_session
+from rtfilter.bench.engines.spark_session import start_session
 
 VALUES = 2_000_000
 NUMBER = f"(i * 7919 % {VALUES})"

@@ -11,8 +11,8 @@ import time
 from pyspark.sql import SparkSession
 
 import rtfilter
-from rtfilter.bench.cache import DataCache, data_directory
-from rtfilter.bench.spark_engine import register_tables
+from rtfilter.bench.engines.spark_engine import register_tables
+from rtfilter.bench.suites.data_cache import DataCache, data_directory
 from rtfilter.bridge import jvm
 from tpcds.data import tpcds_tables
 from tpcds.suite import SPARK_CONF, tpcds_queries

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rtfilter.bench.losses import is_lost
+from rtfilter.bench.figures.losses import is_lost
 
 COLUMNS = ("data", "runs", "off", "rtfilter", "in all", "DuckDB", "over 1.05", "lost", "most gained", "lost, ratios", "rank")
 NAMED = 5

@@ -23,12 +23,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rtfilter.bench.choice import choice_text, choices
-from rtfilter.bench.losses import is_lost
-from rtfilter.bench.modes import OFF, RTFILTER, RTFILTER_ALWAYS, RTFILTER_NEVER
-from rtfilter.bench.predictions import agreement_text, filter_gains, rows_removed, took_part
-from rtfilter.bench.run import Execution, Measurement
-from rtfilter.bench.suite import Query
+from rtfilter.bench.engines.execution import Execution
+from rtfilter.bench.engines.modes import OFF, RTFILTER, RTFILTER_ALWAYS, RTFILTER_NEVER
+from rtfilter.bench.figures.filter_choice import choice_text, choices
+from rtfilter.bench.figures.losses import is_lost
+from rtfilter.bench.figures.predictions import agreement_text, filter_gains, rows_removed, took_part
+from rtfilter.bench.run.interleaved import Measurement
+from rtfilter.bench.suites.suite import Query
 
 Line = dict[str, Any]
 # Numbers of rows that differ by less are taken for those of the same filter.

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 pytest.importorskip("duckdb")
 
-from rtfilter.bench.spark_engine import SparkEngine, register_tables  # after the check that the bench extra is there
-from rtfilter.bench.suite import Query
+from rtfilter.bench.engines.spark_engine import SparkEngine, register_tables  # after the check that the bench extra is there
+from rtfilter.bench.suites.suite import Query
 
 ROWS, PACK_ROWS = 60_000, 1_000
 COLUMNS = [f"c{number}" for number in range(12)]

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import rtfilter
-from rtfilter.bench.cache import DataCache
-from rtfilter.bench.suite import DataRequest, SuiteData
+from rtfilter.bench.suites.data_cache import DataCache
+from rtfilter.bench.suites.suite import DataRequest, SuiteData
 from rtfilter.bridge import jvm
 from tpch.suites import QUERY_IDS, TPCH_SUITE
 

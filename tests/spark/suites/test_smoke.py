@@ -15,11 +15,11 @@ import pytest
 pytest.importorskip("duckdb")
 
 from rtfilter.bench.benchmark import Plan, run_benchmark  # after the check that the bench extra is there
-from rtfilter.bench.checkpoint import FILE
-from rtfilter.bench.progress import BenchProgress
-from rtfilter.bench.result import Result, Settings
-from rtfilter.bench.suite import Suite, choose_layout, select_query_ids
-from rtfilter.bench.suite_file import read_suite
+from rtfilter.bench.figures.result import Result, Settings
+from rtfilter.bench.run.checkpoint import FILE
+from rtfilter.bench.run.progress import BenchProgress
+from rtfilter.bench.suites.suite import Suite, choose_layout, select_query_ids
+from rtfilter.bench.suites.suite_file import read_suite
 
 MODES = ("off", "spark", "rtfilter", "duckdb")
 # Chosen for what they need (a LIMIT, a published answer, shuffled joins, partitions), and for having rows at this scale.

@@ -1,0 +1,1 @@
+"""What runs a query: Spark in its modes, DuckDB, and one run's time, rows and counts."""

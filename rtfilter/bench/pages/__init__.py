@@ -1,0 +1,1 @@
+"""What a person sees: the printed tables, and report.html with its charts."""

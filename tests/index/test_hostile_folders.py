@@ -1,4 +1,4 @@
-"""Damaged and hostile index folders of every kind in hostile_folders.py: verdicts stay right, and it costs next to nothing.
+"""Damaged and hostile index folders of every kind in hostile/: verdicts stay right, and it costs next to nothing.
 
 Each kind is met by a process of its own, so that what it takes can be told from what others took.
 """
@@ -21,7 +21,8 @@ from rtfilter.store.index_facts import facts_of_indexes, roots_of_tables
 from rtfilter.store.pack_store import PackStore, StoreVerdict
 from rtfilter.store.packindex.listing import list_directory
 from rtfilter.store.tables import ColumnFilter
-from tests.index.hostile_folders import KINDS, PACKS, IndexFolder, make_table
+from tests.index.hostile.all_kinds import KINDS
+from tests.index.hostile.index_folder import PACKS, IndexFolder, make_table
 
 ABSENT = 500_000
 # What an opening may take, and then some for the rest of a first query.

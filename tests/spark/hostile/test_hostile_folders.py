@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rtfilter.bridge import jvm
-from tests.index.hostile_folders import KINDS, IndexFolder, make_table
+from tests.index.hostile.all_kinds import KINDS
+from tests.index.hostile.index_folder import IndexFolder, make_table
 from tests.spark.cases import OnOffDuckDB
 
 # Of one pack each, by the sixth and by the second file: footers keep all ten.

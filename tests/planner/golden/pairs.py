@@ -1,4 +1,4 @@
-"""Reads and writes the fixture files: pairs of a plan and what the planner decides on it, one file a subject.
+"""What the planner decides on the plan of a pair; the pairs are in the folder of this name, one file a subject.
 
     # A preserved side keeps the rows that find no partner: no filter on it.
     with cores=4
@@ -25,10 +25,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.golden_pairs import Pair
 from tests.planner import plans
 from tests.planner.golden.answer_text import answers_lines
 from tests.planner.golden.ask import Machine, Question, answers
@@ -46,47 +47,6 @@ _SWITCHES = {
     "field_ids": "field_id_read",
     "goes_on": "goes_on",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One pair as it stands in its file; `title` is its comment in one line."""
-
-    comments: tuple[str, ...]
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        return " ".join(comment.lstrip("# ") for comment in self.comments)
-
-    @property
-    def text(self) -> str:
-        return "\n".join([*self.comments, *self.before, "=>", *self.after])
-
-
-def read_pairs(file: Path) -> list[Pair]:
-    """The pairs of a fixture file.
-
-    Raises:
-        ValueError: one of them has no comment or no plan.
-    """
-    return [_pair(block.splitlines(), file) for block in file.read_text(encoding="utf-8").strip().split("\n\n") if block.strip()]
-
-
-def _pair(lines: Sequence[str], file: Path) -> Pair:
-    comments = tuple(line for line in lines if line.startswith("#"))
-    rest = [line.rstrip() for line in lines if not line.startswith("#")]
-    at = rest.index("=>") if "=>" in rest else len(rest)
-    if not comments or not at:
-        raise ValueError(f"{file.name}: a pair has no comment or no plan: {' / '.join(lines)}")
-    return Pair(comments, tuple(rest[:at]), tuple(rest[at + 1 :]))
-
-
-def write_pairs(file: Path, pairs: Sequence[Pair]) -> None:
-    """The fixture file with what the planner says now."""
-    now = (replace(pair, after=tuple(lines_after(pair))).text for pair in pairs)
-    file.write_text("\n\n".join(now) + "\n", encoding="utf-8")
 
 
 def lines_after(pair: Pair) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from tests.planner.golden.pairs import FIXTURES, Pair, lines_after, read_pairs, write_pairs
+from tests.golden_pairs import Pair, read_pairs, write_pairs
+from tests.planner.golden.pairs import FIXTURES, lines_after
 from tests.planner.golden.plan_text import parse_plan
 
 FILES = sorted(FIXTURES.glob("*.txt"))
@@ -18,7 +20,7 @@ def written(request: pytest.FixtureRequest) -> dict[str, Pair]:
     """The pairs as they stand in their files, by title."""
     if request.config.getoption("--update-golden", default=False):
         for file in FILES:
-            write_pairs(file, read_pairs(file))
+            write_pairs(file, [replace(pair, after=tuple(lines_after(pair))) for pair in read_pairs(file)])
     return {pair.title: pair for file in FILES for pair in read_pairs(file)}
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from planner.inputs.machine import Constants, Machine
 from planner.inputs.row_work import RowWork
+from planner.inputs.settings import PlanSettings
 
 # Shares, not times: they do not depend on the machine.
 # Of the probe side's rows, the share whose keys a build side without any condition is expected to lack: this much, and as much
@@ -29,15 +30,10 @@ LAYOUT_SHARE = 0.1
 IDLE_SHARE = 0.15
 # What Spark reads in one task unless it is told otherwise (spark.sql.files.maxPartitionBytes).
 TASK_BYTES = 128 << 20
-# A wait must be expected to bring in this many times what it costs by the sizes, which are guesses, and so many times what any wait
-# takes, which is no guess, but no more certain than the other times of a machine either.
-WAIT_MARGIN, GATE_MARGIN = 2.0, 1.5
 # Testing a row must be expected to save this many times what the test takes: which rows lack a partner is a guess, the test is not.
 ROW_TEST_MARGIN = 1.5
 # What testing rows before the filter's own join alone must save in all: Spark generates and compiles other code for it.
 LEAST_BEFORE_JOIN_MS = 5.0
-# What may be lost on a fill that only might pay: less than what a user can see.
-STAKE_MS = 10.0
 # Spark holds a build side of whole-number keys as an array by key where their span is no more than this, or than so many times the
 # keys (LongToUnsafeRowMap.optimize, checked on 4.3: fewer than it has longs, of which there are at least two a key).
 ARRAY_SPAN, ARRAY_KEYS = 1024, 2
@@ -145,6 +141,28 @@ def rows_gain_ms(machine: Machine, work: RowWork, kind: str, passed: float, rows
     return machine.shared_ms(rows * work.tested * row_test_gain_ns(machine, work, kind, passed))
 
 
+def expected_saving_ms(
+    settings: PlanSettings, work: RowWork, test: RowTest, rows: float, share: float, in_kept_packs: float | None
+) -> float:
+    """What rejected packs and dropped rows save of a scan's `rows` rows, of which `share` has a partner, as far as can be told.
+
+    `in_kept_packs`: the share of rows in packs that will be kept, None where it can only be guessed.
+    """
+    machine = settings.machine
+    in_packs = (1.0 - share) * LAYOUT_SHARE if in_kept_packs is None else 1.0 - in_kept_packs
+    in_packs = in_packs if settings.packs_enabled else 0.0
+    by_packs_ms = packs_gain_ms(machine, work, rows * in_packs, packs=0)
+    if test.kind == "range" and in_kept_packs is None:
+        # What has no partner and lies between the ends of a range nobody knows before.
+        return by_packs_ms
+    # Of rows in packs that were kept more pass than of all.
+    passed = share if in_kept_packs is None else min(share / in_kept_packs, 1.0) if in_kept_packs else 1.0
+    let_through = share_let_through(test.kind, passed, settings.bloom_fpp)
+    if not row_test_pays(machine, test.work, test.kind, let_through):
+        return by_packs_ms
+    return by_packs_ms + rows_gain_ms(machine, test.work, test.kind, let_through, rows * (1.0 - in_packs))
+
+
 # What a filter costs.
 
 
@@ -165,6 +183,15 @@ def verdicts_ms(machine: Machine, packs: float) -> float:
     return packs * machine.constants.verdict_pack_ns / 1e6
 
 
+def expected_wait_ms(settings: PlanSettings, build_rows: float, shuffled: bool, idle_ns: float | None) -> float:
+    """Until what becomes of a filter is known: reading keys, a question to the host, and with a gate cores that idle before.
+
+    `idle_ns`: the core time that the build side leaves idle, None where nothing waits for it.
+    """
+    keys_ms = collect_ms(settings.machine, build_rows, shuffled, settings.job_from_rows) + settings.machine.constants.round_trip_ms
+    return keys_ms if idle_ns is None else keys_ms + idle_ms(settings.machine, idle_ns)
+
+
 def idle_share(machine: Machine, scanned_bytes: float | None) -> float:
     """The share of its time that a stage leaves idle which scans `scanned_bytes` of files, None where that is not known.
 
@@ -178,11 +205,6 @@ def idle_share(machine: Machine, scanned_bytes: float | None) -> float:
 def idle_ms(machine: Machine, idle_core_ns: float) -> float:
     """What a scan loses that waits for a build side whose stages leave `idle_core_ns` idle: both would have run side by side."""
     return machine.shared_ms(idle_core_ns) + machine.constants.gate_ms
-
-
-def least_gain_ms(cost_ms: float, gate_ms: float) -> float:
-    """What a wait must be expected to save that costs `cost_ms`, `gate_ms` of them whatever the sizes are."""
-    return WAIT_MARGIN * (cost_ms - gate_ms) + GATE_MARGIN * gate_ms
 
 
 def ship_ms(machine: Machine, kind: str, keys: float, span: int | None = None) -> float:

@@ -8,11 +8,12 @@ the files for what has not run and those of the shuffle or the broadcast for wha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from planner.legality.joins import Direction
 from planner.plan.join_types import join_type_name
-from planner.plan.nodes import LEFT, RIGHT, Aggregate, Filter, Join, QueryStage, Scan, Union
+from planner.plan.nodes import LEFT, RIGHT, Aggregate, Exchange, Filter, Join, QueryStage, Scan, Union
 from planner.plan.tree import Plan
 from planner.plan.widths import row_bytes
 
@@ -25,6 +26,9 @@ BYTES_PER_VALUE, BYTES_PER_COLUMN, LEAST_VALUES_SHARE = 2.5, 300.0, 0.1
 # Nothing is estimated smaller than this share of it, however many conjuncts a query has.
 LEAST_SHARE = 1e-6
 ONE_ROW_BYTES = 1_000.0
+# So many times the rows that were expected are another build side, of which the planner has to be asked; fewer than the least of
+# them are read in no time.
+TIMES_EXPECTED, LEAST_ROWS_THAT_HOLD = 2.0, 100_000
 
 _LEFT_SIZED = ("LeftSemi", "LeftAnti", "ExistenceJoin", "LeftOuter")
 
@@ -235,6 +239,30 @@ class Estimates:
         if left is None or right is None:
             return RIGHT if left is None else LEFT
         return LEFT if left.bytes < right.bytes else RIGHT
+
+
+def rows_that_hold(estimates: Estimates, source: int) -> int:
+    """The most rows of a stage of a build side with which what was planned for it holds: twice what was expected of the largest."""
+    plan = estimates.plan
+    parts = [node.id for node in plan.nodes[source : plan.ends[source]] if isinstance(node, Exchange | QueryStage)]
+    expected = [size.rows for part in parts if (size := estimates.size_of(part)) is not None]
+    return round(max(TIMES_EXPECTED * max(expected, default=0.0), LEAST_ROWS_THAT_HOLD))
+
+
+def estimates_of(plan: Plan) -> Estimates:
+    """The estimates of a plan without any filter."""
+    return Estimates(plan)
+
+
+def smaller_builds_first(estimates: Estimates, directions: Sequence[tuple[Direction, ...]]) -> tuple[tuple[Direction, ...], ...]:
+    """The directions of each join, the better one first: the side that is estimated smaller builds.
+
+    Of two only one is taken, for each would make the other wait.
+    """
+    return tuple(
+        of_join if len(of_join) < 2 or estimates.smaller_side(of_join[0].join) == of_join[0].build_side else of_join[::-1]
+        for of_join in directions
+    )
 
 
 def _share_of_all(reductions: Iterable[Reduction], share_of: Callable[[Reduction], float]) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from planner.inputs.table_hints import directive_of
-from planner.legality.proposals import Proposal
+from planner.legality.entries import Entry, Proposal
 from planner.plan.expressions import Alias, Attribute, Expression, OtherExpression, Shifted
 from planner.plan.nodes import Exchange, Join, Project, QueryStage, Scan
 from planner.plan.stages import open_numbers, started_nodes, unit_named
@@ -19,6 +20,28 @@ from planner.plan.tree import Plan
 Form: TypeAlias = tuple[object, ...]
 
 _EXPRESSION_ID = re.compile(r"#\d+L?")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Proposals in the order of their entries, and of each its place: copies of one filter have the same.
+
+    `lonely`: the numbers of those that some other use of a shared exchange lacks.
+    """
+
+    proposals: tuple[Proposal, ...]
+    places: tuple[object, ...]
+    lonely: AbstractSet[int]
+
+
+def gather(plan: Plan, entries: Sequence[Entry]) -> Proposed:
+    """The proposals of all entries."""
+    return proposed_of(plan, tuple(entry.proposal for entry in entries if entry.proposal is not None))
+
+
+def proposed_of(plan: Plan, proposals: tuple[Proposal, ...]) -> Proposed:
+    """Proposals with what is to be known of them."""
+    return Proposed(proposals, places_of(plan, proposals), not_on_every_copy(plan, dict(enumerate(proposals))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +100,13 @@ def _is_everywhere(plan: Plan, places: _Places, number: int, proposal: Proposal)
     return True
 
 
-def place_in(plan: Plan, numbers: Sequence[int], node: int) -> object:
+def places_of(plan: Plan, proposals: Sequence[Proposal]) -> tuple[object, ...]:
+    """Of each proposal, which filter it is part of: the same for copies of it below exchanges that produce the same data."""
+    numbers = open_numbers(plan)
+    return tuple((_place_in(plan, numbers, each.join), _place_in(plan, numbers, each.scan)) for each in proposals)
+
+
+def _place_in(plan: Plan, numbers: Sequence[int], node: int) -> object:
     """Where a node is: equal for equal nodes below exchanges that produce the same data. `numbers`: those of `open_numbers`."""
     for above in plan.ancestors(node):
         if isinstance(above, Exchange | QueryStage) and above.same is not None:

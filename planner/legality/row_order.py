@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from planner.legality.entries import Proposal
 from planner.plan.expressions import shortened, text_of, without_ids
 from planner.plan.nodes import (
     BROADCAST,
@@ -85,6 +86,18 @@ class _Said:
     outspoken: frozenset[int]
     by_chance: Sequence[int]
     alike: Mapping[int, Sequence[int]]
+
+
+def refuse_by_row_order(plan: Plan, proposal: Proposal) -> Refusal | None:
+    """Why a filter would give other rows to what goes by their place, or other rows to the filter than to the join.
+
+    A gate in another stage than the join's may run the build side again (without exchange reuse it does).
+    """
+    refusal = refuse_by_place(plan, proposal.scan)
+    unsteady = chance_in(plan, proposal.source) if proposal.gate and refusal is None else None
+    if unsteady is None:
+        return refusal
+    return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows to the filter than to the join.")
 
 
 def refuse_by_place(plan: Plan, scan: int) -> Refusal | None:

@@ -7,17 +7,16 @@ unless suppliers are reduced to those of one region before. What reducing them c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from planner.cost.forecast import Forecast
-from planner.cost.formulas import least_gain_ms
+from planner.cost.forecast import Forecast, beyond_margin_ms, with_more_cost
 from planner.cost.sizes import Estimates
 from planner.inputs.settings import PlanSettings
-from planner.legality.proposals import Proposal
-from planner.placement.gates import Placement, feeds, place_filters, place_of
-from planner.plan.stages import open_numbers
+from planner.legality.exchange_copies import Proposed
+from planner.placement.gates import Placement, feeds, place_filters
+from planner.plan.tree import Plan
 from planner.reasons import WAIT_DOES_NOT_PAY
 
 # Looking for chains judges all proposals twice more, and once more for each feeder that is tried without. Neither is done where
@@ -25,60 +24,54 @@ from planner.reasons import WAIT_DOES_NOT_PAY
 MOST_JUDGED = 1_000
 
 
-def judge_proposals(estimates: Estimates, settings: PlanSettings, proposals: Sequence[Proposal]) -> Placement:
+def judge_proposals(estimates: Estimates, settings: PlanSettings, proposed: Proposed) -> Placement:
     """What becomes of each proposal: what pays by itself is placed, and the waits by which later ones gain more than they cost."""
-    alone = place_filters(estimates.copy(), settings, proposals)
-    if 2 * len(proposals) > MOST_JUDGED:
+    alone = place_filters(estimates.copy(), settings, proposed)
+    count = len(proposed.proposals)
+    if 2 * count > MOST_JUDGED:
         return alone
-    chains = _Chains.of(estimates, settings, proposals, alone)
+    chains = _Chains(estimates, settings, proposed, alone, _serves(estimates.plan, proposed, alone))
     if not chains.serves:
         return alone
     together = chains.placed(frozenset(chains.serves))
     feeders = chains.that_serve(together)
     best = together if len(feeders) == len(chains.serves) else chains.placed(feeders)
-    if len(feeders) * len(proposals) <= MOST_JUDGED:
-        for feeder in sorted(feeders, key=chains.places.index):
+    if len(feeders) * count <= MOST_JUDGED:
+        for feeder in sorted(feeders, key=proposed.places.index):
             fewer = chains.placed(feeders - {feeder})
             if chains.worth_ms(fewer) >= chains.worth_ms(best):
                 feeders, best = feeders - {feeder}, fewer
     return chains.with_costs_moved(best, feeders) if chains.worth_ms(best) > chains.worth_ms(alone) else alone
 
 
+def _serves(plan: Plan, proposed: Proposed, alone: Placement) -> dict[object, frozenset[object]]:
+    """By the place of a filter whose wait does not pay by itself, the places of those whose build side it would reduce."""
+    by_source: dict[int, set[object]] = defaultdict(set)
+    for proposal, place in zip(proposed.proposals, proposed.places, strict=True):
+        by_source[proposal.source].add(place)
+    serves: dict[object, set[object]] = defaultdict(set)
+    for number, refusal in alone.refused.items():
+        feeder, place = proposed.proposals[number], proposed.places[number]
+        if refusal.reason == WAIT_DOES_NOT_PAY:
+            for source, served in by_source.items():
+                if feeds(plan, feeder, source):
+                    serves[place] |= served - {place}
+    return {place: frozenset(served) for place, served in serves.items() if served}
+
+
 @dataclass(frozen=True, slots=True)
 class _Chains:
-    """The proposals of a plan, by number the place of each (copies of one filter have the same), and what is placed without chains.
-
-    `serves`: by the place of a filter whose wait does not pay by itself, the places of those whose build side it would reduce.
-    """
+    """What is placed without chains (`alone`), and who serves whom (`_serves`)."""
 
     estimates: Estimates
     settings: PlanSettings
-    proposals: Sequence[Proposal]
-    places: tuple[object, ...]
+    proposed: Proposed
     alone: Placement
     serves: Mapping[object, frozenset[object]]
 
-    @staticmethod
-    def of(estimates: Estimates, settings: PlanSettings, proposals: Sequence[Proposal], alone: Placement) -> _Chains:
-        plan = estimates.plan
-        numbers = open_numbers(plan)
-        places = tuple(place_of(plan, numbers, proposal) for proposal in proposals)
-        by_source: dict[int, set[int]] = defaultdict(set)
-        for number, proposal in enumerate(proposals):
-            by_source[proposal.source].add(number)
-        serves: dict[object, set[object]] = defaultdict(set)
-        for number, refusal in alone.refused.items():
-            feeder = proposals[number]
-            if refusal.reason == WAIT_DOES_NOT_PAY:
-                for source, served in by_source.items():
-                    if feeds(plan, feeder, source):
-                        serves[places[number]] |= {places[other] for other in served} - {places[number]}
-        found = {place: frozenset(served) for place, served in serves.items() if served}
-        return _Chains(estimates, settings, proposals, places, alone, found)
-
     def placed(self, feeders: AbstractSet[object]) -> Placement:
         """What is placed when the filters at these places need not pay by themselves."""
-        return place_filters(self.estimates.copy(), self.settings, self.proposals, feeders) if feeders else self.alone
+        return place_filters(self.estimates.copy(), self.settings, self.proposed, feeders) if feeders else self.alone
 
     def that_serve(self, together: Placement) -> frozenset[object]:
         """The feeders by which some filter is worth more than it was without any of them."""
@@ -87,7 +80,7 @@ class _Chains:
 
     def worth_ms(self, placement: Placement) -> float:
         """What all placed filters are expected to gain beyond what makes each worth its wait."""
-        return sum(map(_worth_ms, self._forecasts(placement).values()))
+        return sum(map(beyond_margin_ms, self._forecasts(placement).values()))
 
     def with_costs_moved(self, placement: Placement, feeders: AbstractSet[object]) -> Placement:
         """The placement with what feeders that don't pay cost beyond their own gain where the gain is: by how much more it is."""
@@ -95,26 +88,26 @@ class _Chains:
         moved_ms: dict[object, float] = defaultdict(float)
         for feeder in feeders & forecasts.keys():
             ends = {end: more[end] for end in self._ends(feeder) if more.get(end, 0.0) > 0}
-            if _worth_ms(forecasts[feeder]) <= 0 and ends:
+            if beyond_margin_ms(forecasts[feeder]) <= 0 and ends:
                 cost_ms = forecasts[feeder].cost_ms or 0.0
                 moved_ms[feeder] -= cost_ms
                 uncovered_ms = max(cost_ms - (forecasts[feeder].gain_ms or 0.0), 0.0)
                 for end, more_ms in ends.items():
                     moved_ms[end] += uncovered_ms * more_ms / sum(ends.values())
         changed = dict(placement.forecasts)
-        for number, place in enumerate(self.places):
-            at = self.proposals[number].join, self.proposals[number].scan
+        for proposal, place in zip(self.proposed.proposals, self.proposed.places, strict=True):
+            at = proposal.join, proposal.scan
             if place in moved_ms and at in changed:
-                changed[at] = _with_more_cost(placement.forecasts[at], moved_ms[place])
+                changed[at] = with_more_cost(placement.forecasts[at], moved_ms[place])
         return replace(placement, forecasts=changed)
 
     def _more_ms(self, placement: Placement) -> dict[object, float]:
         """By place, of what is worth anything there: how much more that is than without chains."""
         before = self._forecasts(self.alone)
         return {
-            place: worth_ms - (max(_worth_ms(before[place]), 0.0) if place in before else 0.0)
+            place: worth_ms - (max(beyond_margin_ms(before[place]), 0.0) if place in before else 0.0)
             for place, forecast in self._forecasts(placement).items()
-            if (worth_ms := _worth_ms(forecast)) > 0
+            if (worth_ms := beyond_margin_ms(forecast)) > 0
         }
 
     def _ends(self, feeder: object) -> Iterator[object]:
@@ -129,19 +122,7 @@ class _Chains:
     def _forecasts(self, placement: Placement) -> dict[object, Forecast]:
         """Those of what is placed, by place."""
         return {
-            self.places[number]: placement.forecasts[proposal.join, proposal.scan]
-            for number, proposal in enumerate(self.proposals)
+            self.proposed.places[number]: placement.forecasts[proposal.join, proposal.scan]
+            for number, proposal in enumerate(self.proposed.proposals)
             if number not in placement.refused
         }
-
-
-def _worth_ms(forecast: Forecast) -> float:
-    """What a filter is expected to gain beyond what makes it worth its wait; 0 where that is not known."""
-    if forecast.gain_ms is None or forecast.cost_ms is None:
-        return 0.0
-    return forecast.gain_ms - least_gain_ms(forecast.cost_ms, forecast.gate_ms)
-
-
-def _with_more_cost(forecast: Forecast, more_ms: float) -> Forecast:
-    work = replace(forecast.work, wait_ms=max(forecast.work.wait_ms + more_ms, 0.0))
-    return replace(forecast, work=work, cost_ms=max((forecast.cost_ms or 0.0) + more_ms, 0.0))

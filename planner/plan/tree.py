@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.plan.expressions import Alias, Attribute
-from planner.plan.nodes import WRAPPERS, Aggregate, OtherNode, PlanNode, Project, QueryStage, Scan
+from planner.plan.nodes import WRAPPERS, Aggregate, Join, OtherNode, PlanNode, Project, QueryStage, Scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,22 @@ class Plan:
     _steady: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
     _raising: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
     _raising_ids: list[tuple[int, ...]] = field(default_factory=list, compare=False, repr=False)
+
+    def scan(self, number: int) -> Scan:
+        """The node of this number, which is a scan."""
+        node = self.nodes[number]
+        assert isinstance(node, Scan), f"node {number} is a scan"
+        return node
+
+    def join(self, number: int) -> Join:
+        """The node of this number, which is a join."""
+        node = self.nodes[number]
+        assert isinstance(node, Join), f"node {number} is a join"
+        return node
+
+    def scans(self) -> Iterator[Scan]:
+        """All scans, in preorder."""
+        return (node for node in self.nodes if isinstance(node, Scan))
 
     def column_types(self) -> Mapping[int, str]:
         """The types of all columns that scans put out, by expression id; copies of a scan that share ids share types."""

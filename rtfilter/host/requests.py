@@ -12,9 +12,9 @@ from planner.cost.rows_left import rows_left, rows_to_see, with_rows_left
 from planner.decision.decide import DecideSettings
 from planner.inputs.row_work import RowWork
 from planner.inputs.settings import PlanSettings
-from planner.placement.generate import plan_filters
 from planner.placement.wait_credit import waits_of
 from planner.plan.snapshot import parse_snapshot
+from planner.questions import place
 from planner.static.conditions import plan_statics, with_statics
 from planner.static.index_remarks import with_index_remarks
 from rtfilter.errors import ProtocolError
@@ -145,7 +145,7 @@ class Requests:
         indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options)
         statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
         past = Past(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
-        planned = plan_filters(plan, settings if past is None else past.recalled(settings))
+        planned = place(plan, settings if past is None else past.recalled(settings))
         waits.tell(waits_of(planned))
         placed.tell({each.key_id: True for each in planned.candidates if each.placeholder is not None})
         answer: dict[str, Any] = planned.to_dict() if past is None else past.named(planned)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planner.inputs.settings import PlanSettings
-from planner.placement.generate import plan_filters
+from planner.questions import place
 from rtfilter.feedback.lessons import lessons_of
 from rtfilter.feedback.store import FeedbackStore
 from rtfilter.host import past
@@ -34,7 +34,7 @@ def query(asks: str | None) -> Raw:
 def run(store: FeedbackStore, asks: str | None) -> dict[str, Any]:
     """The answer to a query whose filter, if it has one, is filled in vain; that is learned."""
     past = Past(store, "")
-    answer = past.named(plan_filters(plan_of(query(asks)), past.recalled(PlanSettings("d1"))))
+    answer = past.named(place(plan_of(query(asks)), past.recalled(PlanSettings("d1"))))
     filled = [fill(outcome(each["id"], **IN_VAIN)) for each in answer["placeholders"]]
     store.learn(lessons_of(record([decision("d1", *answer["candidates"], placeholders=answer["placeholders"])], filled)))
     return answer

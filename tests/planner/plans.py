@@ -9,9 +9,9 @@ from typing import Any
 
 from planner.inputs.settings import PlanSettings
 from planner.placement.answer import Candidate, FilterPlan, Placeholder
-from planner.placement.generate import plan_filters
 from planner.plan.snapshot import parse_snapshot
 from planner.plan.tree import Plan
+from planner.questions import place
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -178,7 +178,7 @@ def plan_of(root: Raw) -> Plan:
 
 
 def answer_to(root: Raw, **settings: Any) -> FilterPlan:
-    return plan_filters(plan_of(root), PlanSettings("d1", **settings))
+    return place(plan_of(root), PlanSettings("d1", **settings))
 
 
 def placed(root: Raw, **settings: Any) -> list[str]:

@@ -10,15 +10,12 @@ from unittest import mock
 
 import pytest
 
-from planner.legality import join_sides, lineage
-from planner.legality.proposals import Proposal
-from planner.placement import gates
+from planner.legality import exchange_copies, joins, lineage
 from planner.plan import columns, join_types
 from planner.plan.columns import KeyColumn
 from planner.plan.expressions import CoalesceDefault, Expression
 from planner.plan.nodes import Window
 from planner.plan.shifts import UNMOVED
-from planner.plan.tree import Plan
 from planner.reasons import Refusal
 from tests.planner import random_plans
 from tests.planner.random_plans import random_plan
@@ -42,8 +39,8 @@ def _any_partition(_node: Window, wanted: KeyColumn) -> KeyColumn | Refusal:
     return wanted
 
 
-def _everywhere(_plan: Plan, _proposals: dict[int, Proposal]) -> set[int]:
-    return set()
+def _everywhere(*_: object) -> bool:
+    return True
 
 
 def _null_aware_or_not(join_type: str, side: str, null_aware: bool) -> bool:
@@ -51,7 +48,7 @@ def _null_aware_or_not(join_type: str, side: str, null_aware: bool) -> bool:
 
 
 def _both_sides(join_type: str) -> Callable[[], Any]:
-    return lambda: mock.patch.dict(join_sides._FILTERABLE, {join_type: ("left", "right")})
+    return lambda: mock.patch.dict(joins._FILTERABLE, {join_type: ("left", "right")})
 
 
 BROKEN: dict[str, Callable[[], Any]] = {
@@ -64,7 +61,7 @@ BROKEN: dict[str, Callable[[], Any]] = {
     "<=> is taken for =": lambda: mock.patch.object(columns, "source_column", _dropping_nulls),
     "a shifted key is taken for its column": lambda: mock.patch.object(columns, "source_column", _unmoved),
     "a window sees a part of its partition": lambda: mock.patch.object(columns, "_partition_column", _any_partition),
-    "one of two equal exchanges is filtered": lambda: mock.patch.object(gates, "not_on_every_copy", _everywhere),
+    "one of two equal exchanges is filtered": lambda: mock.patch.object(exchange_copies, "_is_everywhere", _everywhere),
 }
 
 

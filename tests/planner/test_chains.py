@@ -13,12 +13,12 @@ from planner.cost.sizes import Estimates
 from planner.inputs.filter_history import Observation, Traits
 from planner.inputs.machine import Constants, Machine
 from planner.inputs.settings import PlanSettings
-from planner.legality.proposals import propose_filters
+from planner.legality.exchange_copies import gather
+from planner.passes import answer_by
 from planner.placement.answer import FilterPlan
 from planner.placement.chains import judge_proposals
-from planner.placement.generate import plan_filters
-from planner.plan.nodes import Join
 from planner.plan.snapshot import parse_snapshot
+from planner.questions import PROPOSE, place
 from tests.planner.plans import (
     Raw,
     answer_to,
@@ -103,11 +103,8 @@ def test_what_a_filter_across_an_equality_drops_is_missing_from_build_sides_belo
     def rows_expected(nation: Raw) -> float:
         plan = parse_snapshot(nodes_of(of_a_nation(nation)))
         settings = PlanSettings("d1", machine=TWO_CORES)
-        estimates = Estimates(plan)
-        joins = [node for node in plan.nodes if isinstance(node, Join)]
-        proposed = [entry.proposal for each in joins for entry in propose_filters(estimates, settings, each, None)]
-        proposals = [proposal for proposal in proposed if proposal is not None]
-        placement = judge_proposals(estimates, settings, proposals)
+        proposed = gather(plan, answer_by(PROPOSE, plan=plan, settings=settings))
+        placement, proposals = judge_proposals(Estimates(plan), settings, proposed), proposed.proposals
         (found,) = (
             number for number, each in enumerate(proposals) if (each.columns[0].name, each.columns[0].table) == ("l_0", "lineitem")
         )
@@ -200,7 +197,7 @@ def test_a_feeder_at_work_counts_as_one() -> None:
     def reason(build_rows: int) -> str:
         plan = with_filters_at_work(plan_of(root), {"d1.0": 0.04}.get)
         settings = PlanSettings("d1", machine=TWO_CORES, recall=past_of("lineitem", Observation(0, 1.0, build_rows=build_rows)))
-        (found,) = (each.reason for each in plan_filters(plan, settings).candidates if each.build == "supplier.s_0")
+        (found,) = (each.reason for each in place(plan, settings).candidates if each.build == "supplier.s_0")
         return found
 
     assert (reason(10_000), reason(411)) == ("PLANNED", "WAIT_DOES_NOT_PAY")

@@ -8,20 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.cost.forecast import GATE_MARGIN, WAIT_MARGIN, least_gain_ms
 from planner.cost.formulas import (
-    GATE_MARGIN,
     IDLE_SHARE,
     KEYS_MISSING,
     MOST_MISSING,
     TASK_BYTES,
-    WAIT_MARGIN,
     RowTest,
     ahead_row_ns,
     alone_row_ns,
     collect_ms,
     idle_ms,
     idle_share,
-    least_gain_ms,
     missing_share,
     own_row_ns,
     packs_gain_ms,

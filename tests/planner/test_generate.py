@@ -10,8 +10,8 @@ from types import FrameType
 import pytest
 
 from planner.inputs.settings import PlanSettings
-from planner.placement.generate import plan_filters
 from planner.plan.snapshot import parse_snapshot
+from planner.questions import place
 from tests.planner.plans import (
     DIM,
     FACT,
@@ -216,7 +216,7 @@ GOLDEN = sorted(path.stem for path in SNAPSHOTS.glob("*.json") if not path.name.
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_answer_to_a_kept_snapshot(name: str, request: pytest.FixtureRequest) -> None:
-    answer = plan_filters(parse_snapshot(read_snapshot(name)["nodes"]), PlanSettings("d1")).to_dict()
+    answer = place(parse_snapshot(read_snapshot(name)["nodes"]), PlanSettings("d1")).to_dict()
     expected = Path(SNAPSHOTS / f"{name}.answer.json")
     if request.config.getoption("--update-golden", default=False):
         expected.write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
@@ -249,7 +249,7 @@ def calls_to_plan(joins: int) -> int:
 
     sys.setprofile(count)
     try:
-        answer = plan_filters(parse_snapshot(nodes), PlanSettings("d1"))
+        answer = place(parse_snapshot(nodes), PlanSettings("d1"))
     finally:
         sys.setprofile(None)
     assert len(nodes) == 5 * joins + 2 and len(answer.placeholders) == joins

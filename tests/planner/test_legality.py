@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.legality.join_sides import refuse_to_filter
+from planner.legality.joins import refuse_to_filter
 from planner.plan.join_types import passes_key_down
 
 LEFT, RIGHT = "left", "right"

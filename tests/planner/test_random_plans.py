@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from planner.inputs.settings import PlanSettings
 from planner.placement.answer import FilterPlan
-from planner.placement.generate import plan_filters
 from planner.plan.nodes import Exchange, QueryStage
 from planner.plan.tree import Plan
+from planner.questions import place
 from tests.planner.interpret import Run
 from tests.planner.plans import ahead_of, plan_of
 from tests.planner.random_plans import RandomPlan, random_plan
@@ -23,7 +23,7 @@ COSTS = ("always", "auto")
 
 def planned(made: RandomPlan, cost: str) -> tuple[Plan, FilterPlan]:
     plan = plan_of(made.root)
-    return plan, plan_filters(plan, PlanSettings("d1", cost=cost))
+    return plan, place(plan, PlanSettings("d1", cost=cost))
 
 
 def stage_of(plan: Plan, node: int) -> object:

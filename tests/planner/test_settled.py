@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.cost.rows_left import with_rows_left
 from planner.inputs.settings import PlanSettings
-from planner.placement.generate import plan_filters
+from planner.questions import place
 from tests.planner.plans import (
     Raw,
     attr,
@@ -32,7 +32,7 @@ def unsettled(root: Raw, rows: int | None = None) -> list[str]:
     """The tables of the scans that are not settled; `rows`: what an earlier query has seen of each table."""
     plan, nodes = plan_of(root), nodes_of(root)
     plan = with_rows_left(plan, lambda key: rows)
-    return sorted(nodes[number]["table"] for number in plan_filters(plan, PlanSettings("d1")).unsettled)
+    return sorted(nodes[number]["table"] for number in place(plan, PlanSettings("d1")).unsettled)
 
 
 def test_what_is_placed_with_known_sizes_is_settled() -> None:

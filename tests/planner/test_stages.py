@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from planner.cost.sizes import Estimates
 from planner.inputs.settings import PlanSettings
+from planner.legality.entries import Proposal
+from planner.legality.exchange_copies import proposed_of
 from planner.legality.lineage import ProbeColumn
-from planner.legality.proposals import Proposal
-from planner.placement.gates import place_filters
-from planner.placement.wait_graph import Waits
+from planner.placement.gates import WaitGraph, place_filters
 from planner.plan.nodes import Scan
 from tests.planner.plans import attr, broadcast, column, exchange, join, merged, plan_of, scan, sort, stage, union
 
@@ -23,20 +23,20 @@ def proposal(scan: Scan, source: int, build_side: str) -> Proposal:
 
 
 def test_two_stages_do_not_wait_for_each_other() -> None:
-    waits = Waits(plan_of(JOINED))
+    waits = WaitGraph(plan_of(JOINED))
     assert not waits.would_close_a_circle(3, 5) and not waits.would_close_a_circle(6, 2)
     waits.add(3, 5)
     assert waits.would_close_a_circle(6, 2)
 
 
 def test_a_scan_does_not_wait_for_the_stage_that_it_is_part_of_or_that_is_above() -> None:
-    waits = Waits(plan_of(exchange(exchange(ONE))))
+    waits = WaitGraph(plan_of(exchange(exchange(ONE))))
     assert waits.would_close_a_circle(2, 1) and waits.would_close_a_circle(2, 0)
 
 
 def test_a_circle_over_several_gates_is_seen() -> None:
     # 0 union; exchanges at 1, 3, 5 and their scans behind them.
-    waits = Waits(plan_of(union([1], *(exchange(scan(f"t{id}", column(id, "c"))) for id in (1, 2, 3)))))
+    waits = WaitGraph(plan_of(union([1], *(exchange(scan(f"t{id}", column(id, "c"))) for id in (1, 2, 3)))))
     waits.add(2, 3)
     waits.add(4, 5)
     assert waits.would_close_a_circle(6, 1)
@@ -57,20 +57,20 @@ def test_what_a_source_is_made_of_counts() -> None:
     )
     broadcast_scan = next(node.id for node in plan.nodes if isinstance(node, Scan) and node.table == "two")
     three = next(node.id for node in plan.nodes if isinstance(node, Scan) and node.table == "three")
-    waits = Waits(plan)
+    waits = WaitGraph(plan)
     waits.add(broadcast_scan, plan.parents[three])
     assert waits.would_close_a_circle(three, 2)
 
 
 def test_equal_exchanges_are_one_stage() -> None:
     copies = [exchange(scan("t", column(id, "c")), same=7) for id in (1, 2)]
-    waits = Waits(plan_of(union([1], *copies, exchange(TWO))))
+    waits = WaitGraph(plan_of(union([1], *copies, exchange(TWO))))
     waits.add(2, 5)
     assert waits.would_close_a_circle(6, 3)
 
 
 def test_a_stage_that_has_started_waits_for_nobody_above_it() -> None:
-    waits = Waits(plan_of(union([1], stage(exchange(ONE), 3), exchange(TWO))))
+    waits = WaitGraph(plan_of(union([1], stage(exchange(ONE), 3), exchange(TWO))))
     assert not waits.would_close_a_circle(5, 1)
 
 
@@ -79,5 +79,5 @@ def test_of_two_gates_that_wait_for_each_other_the_one_for_the_smaller_source_is
     one, two = plan.nodes[3], plan.nodes[6]
     assert isinstance(one, Scan) and isinstance(two, Scan)
     both = [proposal(two, 2, "left"), proposal(one, 5, "right")]
-    refused = place_filters(Estimates(plan), PlanSettings("d1", cost="always"), both).refused
+    refused = place_filters(Estimates(plan), PlanSettings("d1", cost="always"), proposed_of(plan, (*both,))).refused
     assert {number: refusal.reason for number, refusal in refused.items()} == {0: "WOULD_WAIT_IN_A_CIRCLE"}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
-from planner.legality import join_sides
+from planner.legality import joins
 from planner.placement.answer import Placeholder
 from planner.plan import columns
 from planner.plan.expressions import CoalesceDefault, Expression, OtherExpression, innermost
@@ -56,7 +56,7 @@ def _computed_keys_are_columns() -> Iterator[None]:
     with (
         mock.patch.object(columns, "source_column", _any_column),
         mock.patch("planner.legality.lineage.raises_past_its_type_only", lambda _: True),
-        mock.patch("planner.legality.proposals.raises_past_its_type_only", lambda _: True),
+        mock.patch("planner.legality.keys.raises_past_its_type_only", lambda _: True),
     ):
         yield
 
@@ -129,7 +129,7 @@ COMPUTED = (" || ", "coalesce(", "(not ", "try_cast(", "as double) =")
 
 
 def _legality(**sides: tuple[str, ...]) -> Callable[[], Any]:
-    return lambda: mock.patch.dict(join_sides._FILTERABLE, sides)
+    return lambda: mock.patch.dict(joins._FILTERABLE, sides)
 
 
 BROKEN: dict[str, Broken] = {

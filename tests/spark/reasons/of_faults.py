@@ -21,16 +21,19 @@ def fill_fails(scene: Scene) -> None:
 
 
 def every_gate_closes_a_circle(scene: Scene) -> None:
-    scene.faulty_host("import planner.stages\nput(planner.stages.Waits, 'would_close_a_circle', lambda self, scan, source: True)")
+    scene.faulty_host(
+        "import planner.placement.gates as gates\nput(gates.WaitGraph, 'would_close_a_circle', lambda self, scan, source: True)"
+    )
 
 
 def any_exchange_is_a_source(scene: Scene) -> None:
     scene.faulty_host(
-        "import planner.propose, planner.nodes\n"
+        "import planner.legality.joins as joins\n"
+        "from planner.plan.nodes import Exchange, QueryStage\n"
         "def first_exchange(plan, join, side):\n"
         "    nodes = plan.subtree(join.child_of(side))\n"
-        "    return next(n.id for n in nodes if isinstance(n, planner.nodes.Exchange | planner.nodes.QueryStage))\n"
-        "put(planner.propose, 'source_of', first_exchange)\n"
+        "    return next(n.id for n in nodes if isinstance(n, Exchange | QueryStage))\n"
+        "put(joins, 'source_of', first_exchange)\n"
     )
 
 

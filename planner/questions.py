@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 from planner.cost.sizes import estimates_of, smaller_builds_first
 from planner.inputs.settings import PlanSettings
 from planner.legality.exchange_copies import gather
 from planner.legality.joins import directions_of, open_joins, refuse_query
-from planner.passes import Pass, answer_by
 from planner.placement.answer import FilterPlan
 from planner.placement.candidates import answer_of
 from planner.placement.chains import judge_proposals
@@ -14,6 +18,31 @@ from planner.placement.proposals import propose_filters
 from planner.placement.replans import told_entries, unsettled_scans
 from planner.placement.tuples import with_tuples
 from planner.plan.tree import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One step of an answer. `finds` is the name of what it returns, `words` says what that is.
+
+    It is called with what its parameters name, and with nothing else: what was asked, or what a pass before it finds.
+    """
+
+    finds: str
+    words: str
+    run: Callable[..., Any]
+    needs: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needs", tuple(inspect.signature(self.run).parameters))
+
+
+def answer_by(passes: Sequence[Pass], /, **asked: Any) -> Any:
+    """What the last pass finds."""
+    found = asked
+    for step in passes:
+        found[step.finds] = step.run(**{name: found[name] for name in step.needs})
+    return found[passes[-1].finds]
+
 
 PROPOSE = (
     Pass("no_filter", "Why the query gets no filter at all, if so.", refuse_query),

@@ -23,8 +23,8 @@ from planner.inputs.machine import Machine
 from planner.inputs.row_work import RowWork
 from planner.inputs.settings import BLOOM, RANGE, SET, PlanSettings
 from planner.inputs.table_hints import settings_for
-from planner.legality.entries import Proposal
 from planner.plan.nodes import BROADCAST, BROADCAST_EXCHANGE, Exchange, QueryStage, Scan
+from planner.plan.proposals import Proposal
 from planner.plan.tree import Plan
 from planner.plan.types import is_whole_number
 from planner.plan.widths import row_bytes, value_bytes
@@ -46,7 +46,7 @@ class Forecast:
     """Expected gain and cost of a filter in ms of wall time, both None where the size of the scan or the build side is not known.
 
     `work` is what comes back with the fill; `build_rows` is None where nothing is known of them, and with more than
-    `most_build_rows` of them the filter is not filled. `gate_ms` is the part of `cost_ms` that any wait takes.
+    `most_build_rows` of them the filter is not filled. `least_gain_ms` is what it must gain to be worth a wait.
     """
 
     work: RowWork
@@ -54,11 +54,7 @@ class Forecast:
     build_rows: float | None = None
     gain_ms: float | None = None
     cost_ms: float | None = None
-    gate_ms: float = 0.0
-
-    @property
-    def net_ms(self) -> float | None:
-        return None if self.gain_ms is None or self.cost_ms is None else self.gain_ms - self.cost_ms
+    least_gain_ms: float = 0.0
 
 
 def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, observed: Observed | None = None) -> Forecast:
@@ -93,7 +89,8 @@ def forecast(estimates: Estimates, settings: PlanSettings, proposal: Proposal, o
     saved_ms = expected_saving_ms(own, work, test, left, passed, None if observed is None else observed.packs_with(share))
     # A filter whose keys weigh more than it saves is not sent: that is seen when it is filled. Of few values a bitmap is sent.
     gain_ms = max(saved_ms - ship_ms(machine, kind, keys, span), 0.0)
-    return Forecast(work, most_build_rows(rows), build.rows, gain_ms, wait_ms, machine.constants.gate_ms if waits else 0.0)
+    least_ms = least_gain_ms(wait_ms, machine.constants.gate_ms if waits else 0.0)
+    return Forecast(work, most_build_rows(rows), build.rows, gain_ms, wait_ms, least_ms)
 
 
 def expected_kind(kinds: Sequence[str]) -> str:
@@ -159,13 +156,13 @@ def refuse_wait(forecast: Forecast, table: str) -> Refusal | None:
             f"The build side is expected to have {counted(forecast.build_rows, 'row')}; for a filter of {table} the keys of "
             f"at most {counted(forecast.most_build_rows, 'row')} are read.",
         )
-    least_ms = least_gain_ms(forecast.cost_ms, forecast.gate_ms)
-    if forecast.gain_ms >= least_ms:
+    if forecast.gain_ms >= forecast.least_gain_ms:
         return None
     return Refusal(
         WAIT_DOES_NOT_PAY,
         f"Waiting for {_rows_text(forecast)} and reading their keys is expected to cost {forecast.cost_ms:,.0f} ms and to save "
-        f"{forecast.gain_ms:,.0f} ms in {table}: less than the {least_ms:,.0f} ms that make up for wrong guesses of sizes.",
+        f"{forecast.gain_ms:,.0f} ms in {table}: less than the {forecast.least_gain_ms:,.0f} ms that make up for wrong guesses of "
+        "sizes.",
     )
 
 
@@ -183,19 +180,6 @@ def refuse_fill(forecast: Forecast, table: str) -> Refusal | None:
 def least_gain_ms(cost_ms: float, gate_ms: float) -> float:
     """What a wait must be expected to save that costs `cost_ms`, `gate_ms` of them whatever the sizes are."""
     return WAIT_MARGIN * (cost_ms - gate_ms) + GATE_MARGIN * gate_ms
-
-
-def beyond_margin_ms(forecast: Forecast) -> float:
-    """What a filter is expected to gain beyond what makes it worth its wait; 0 where that is not known."""
-    if forecast.gain_ms is None or forecast.cost_ms is None:
-        return 0.0
-    return forecast.gain_ms - least_gain_ms(forecast.cost_ms, forecast.gate_ms)
-
-
-def with_more_cost(forecast: Forecast, more_ms: float) -> Forecast:
-    """The same filter with `more_ms` of the cost of others, be they below 0."""
-    work = replace(forecast.work, wait_ms=max(forecast.work.wait_ms + more_ms, 0.0))
-    return replace(forecast, work=work, cost_ms=max((forecast.cost_ms or 0.0) + more_ms, 0.0))
 
 
 def _rows_text(forecast: Forecast) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from planner.inputs.filter_history import Observation, Traits, refuse_lost
 from planner.inputs.settings import PlanSettings
 from planner.inputs.table_hints import settings_for
-from planner.legality.entries import Proposal
 from planner.plan.filter_traits import traits_of
+from planner.plan.proposals import Proposal
 from planner.plan.tree import Plan
 from planner.reasons import Refusal
 

@@ -260,7 +260,7 @@ def smaller_builds_first(estimates: Estimates, directions: Sequence[tuple[Direct
     Of two only one is taken, for each would make the other wait.
     """
     return tuple(
-        of_join if len(of_join) < 2 or estimates.smaller_side(of_join[0].join) == of_join[0].build_side else of_join[::-1]
+        of_join if len(of_join) < 2 or estimates.smaller_side(of_join[0].join) != of_join[0].probe_side else of_join[::-1]
         for of_join in directions
     )
 

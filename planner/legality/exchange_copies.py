@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from planner.inputs.table_hints import directive_of
-from planner.legality.entries import Entry, Proposal
 from planner.plan.expressions import Alias, Attribute, Expression, OtherExpression, Shifted
 from planner.plan.nodes import Exchange, Join, Project, QueryStage, Scan
+from planner.plan.proposals import Entry, Proposal
 from planner.plan.stages import open_numbers, started_nodes, unit_named
 from planner.plan.tree import Plan
 

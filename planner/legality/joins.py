@@ -99,12 +99,9 @@ class Direction:
 
     join: Join
     probe_side: str
+    build_side: str
     source: int | None
     refusal: Refusal | None
-
-    @property
-    def build_side(self) -> str:
-        return other_side(self.probe_side)
 
 
 def directions_of(plan: Plan, joins: Sequence[Join], no_filter: Refusal | None) -> tuple[tuple[Direction, ...], ...]:
@@ -122,9 +119,10 @@ def _probe_sides(join: Join) -> tuple[str, ...]:
 
 
 def _direction(plan: Plan, join: Join, probe_side: str, no_filter: Refusal | None) -> Direction:
-    source = source_of(plan, join, other_side(probe_side))
+    build_side = other_side(probe_side)
+    source = source_of(plan, join, build_side)
     refusal = no_filter or refuse_to_filter(join.join_type, probe_side, join.null_aware) or _refuse_build_side(plan, join, source)
-    return Direction(join, probe_side, source, refusal)
+    return Direction(join, probe_side, build_side, source, refusal)
 
 
 def _refuse_build_side(plan: Plan, join: Join, source: int | None) -> Refusal | None:

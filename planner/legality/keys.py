@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.inputs.settings import PlanSettings
-from planner.legality.entries import Entry, Proposal, target_of
+from planner.inputs.table_hints import refuse_by_cost
 from planner.legality.joins import Direction
 from planner.legality.lineage import SHUFFLE, Branch, trace
 from planner.plan.expressions import Expression, OtherExpression, Shifted, innermost, raises_past_its_type_only
 from planner.plan.labels import label_key
-from planner.plan.nodes import BROADCAST, PlanNode
+from planner.plan.nodes import BROADCAST
+from planner.plan.proposals import Entry, Proposal, target_of
 from planner.plan.tree import Plan
 from planner.plan.types import is_collated
 from planner.reasons import DUPLICATE_KEY, KEY_TYPE, MAY_RAISE, NOT_DETERMINISTIC, NULL_SAFE_PAIR, Refusal
@@ -53,6 +54,12 @@ def refuse_repeated_keys(direction: Direction, entries: list[Entry]) -> list[Ent
         taken.add(place)
         found.append(entry)
     return found
+
+
+def refuse_by_hint(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Refusal | None:
+    """Why users want no filter on a scan."""
+    scan = plan.scan(proposal.scan)
+    return refuse_by_cost(settings, scan.hints, scan.table)
 
 
 def _refuse_raising(direction: Direction, key: int) -> Refusal | None:
@@ -105,23 +112,3 @@ def identity(expr: Expression) -> str:
     if isinstance(inner, Shifted):
         return f"{'-' if inner.sign < 0 else ''}{identity(inner.child)}{inner.by:+d}"
     return inner.text if isinstance(inner, OtherExpression) else str(inner.id)
-
-
-def refuse_early_error(plan: Plan, proposal: Proposal) -> Refusal | None:
-    """Why a scan must not wait for a build side: where the probe side is empty Spark may never run the build side.
-
-    Checked on 4.3: adaptive execution drops an inner join as soon as one side has ended without a row.
-    """
-    below = plan.raising_below(proposal.source) if proposal.gate else iter(())
-    raising = next((node for node in below if not _only_moves(node)), None)
-    if raising is None:
-        return None
-    what = (
-        f"{raising.op} in the build side can raise an error, and Spark does not run it if the probe side ends first without a row."
-    )
-    return Refusal(MAY_RAISE, what)
-
-
-def _only_moves(node: PlanNode) -> bool:
-    """Whether a node can fail only by adding a number to a column past the end of its type, as keys such as k + 1 do."""
-    return not node.may_raise and all(raises_past_its_type_only(expr) for expr in (*node.moved, *node.expressions()))

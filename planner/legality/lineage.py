@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from planner.plan import columns
-from planner.plan.columns import KeyColumn, column_text
+from planner.plan.columns import KeyColumn, ProbeColumn, column_text
 from planner.plan.equalities import are_equal, equal_columns
 from planner.plan.expressions import Attribute, Expression, OtherExpression, innermost, raises_past_its_type_only, source_type
 from planner.plan.join_types import join_type_name, passes_key_down, reaches_across
@@ -65,17 +65,6 @@ LEFT_COLUMNS_ONLY = ("LeftSemi", "LeftAnti", "ExistenceJoin")
 # What a row may have before it, the dearest first.
 SHUFFLE, AGGREGATE, WINDOW, SORT, JOIN = "shuffle", "aggregate", "window", "sort", "join"
 DEAREST_FIRST = (SHUFFLE, AGGREGATE, WINDOW, SORT, JOIN)
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeColumn:
-    """Where a probe key comes from: a scan of the plan and one of its columns."""
-
-    scan: int
-    table: str
-    column: int
-    name: str
-    type: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from planner.legality.entries import Proposal
+from planner.inputs.settings import PlanSettings
 from planner.plan.expressions import shortened, text_of, without_ids
 from planner.plan.nodes import (
     BROADCAST,
@@ -36,6 +36,7 @@ from planner.plan.nodes import (
     QueryStage,
     Union,
 )
+from planner.plan.proposals import Entry, Proposal
 from planner.plan.tree import Plan
 from planner.reasons import NOT_DETERMINISTIC, Refusal
 
@@ -98,6 +99,16 @@ def refuse_by_row_order(plan: Plan, proposal: Proposal) -> Refusal | None:
     if unsteady is None:
         return refusal
     return Refusal(NOT_DETERMINISTIC, f"{unsteady.op} in the build side may give other rows to the filter than to the join.")
+
+
+def with_splits_kept(plan: Plan, settings: PlanSettings, entries: Iterable[Entry]) -> list[Entry]:
+    """The entries, their filters with what they must leave as it is (`Proposal.keep_splits`)."""
+    return [
+        replace(entry, proposal=replace(entry.proposal, keep_splits=True))
+        if entry.proposal is not None and keeps_splits(plan, entry.proposal.scan, settings.goes_on)
+        else entry
+        for entry in entries
+    ]
 
 
 def refuse_by_place(plan: Plan, scan: int) -> Refusal | None:

@@ -8,12 +8,9 @@ from dataclasses import replace
 
 from planner.cost.forecast import Forecast
 from planner.cost.history import observation_of, traits_of_proposal
-from planner.cost.sizes import Estimates, rows_that_hold
 from planner.inputs.row_work import RowWork
 from planner.inputs.settings import KINDS, LARGEST_INT, TUPLE_KINDS, PlanSettings
 from planner.inputs.table_hints import hint_warnings, settings_for
-from planner.legality.entries import Entry, Proposal
-from planner.legality.row_order import keeps_splits
 from planner.placement.answer import (
     BROADCAST_JOIN,
     SHUFFLED_HASH_JOIN,
@@ -27,6 +24,7 @@ from planner.placement.gates import Placement
 from planner.placement.wait_credit import after_waiting
 from planner.plan.join_types import join_type_name
 from planner.plan.nodes import BROADCAST, SHUFFLED_HASH, SORT_MERGE
+from planner.plan.proposals import Entry, Proposal
 from planner.plan.tree import Plan
 from planner.plan.types import whole_number_bounds
 from planner.reasons import PLANNED, Refusal
@@ -59,8 +57,8 @@ def answer_of(
             # Filters of one join on one scan wait once, and share what is gained.
             share = together[entry.join, entry.scan]
             work = _shared_work(plan, settings, entry, expected.work, share)
-            own = replace(expected, work=work)
-            placeholder = _placeholder(placement.estimates, settings, entry.proposal, entry.build, len(placeholders), own)
+            holds_rows = placement.holds_rows[entry.proposal.source]
+            placeholder = _placeholder(plan, settings, entry, len(placeholders), replace(expected, work=work), holds_rows)
             placeholders.append(placeholder)
             expected_ms = _expected_gain_ms(expected, share)
         candidates.append(_candidate(plan, entry, placeholder, expected_ms))
@@ -75,7 +73,9 @@ def _expected_gain_ms(expected: Forecast, filters: int) -> float | None:
     None where no gain can be told of before the keys are there: it is placed since finding out costs next to nothing, or for what a
     later filter gains by it.
     """
-    return round(expected.net_ms / filters, 3) if expected.net_ms is not None and expected.net_ms > 0.0 else None
+    if expected.gain_ms is None or expected.cost_ms is None or expected.gain_ms <= expected.cost_ms:
+        return None
+    return round((expected.gain_ms - expected.cost_ms) / filters, 3)
 
 
 def _shared_work(plan: Plan, settings: PlanSettings, entry: Entry, work: RowWork, filters: int) -> RowWork:
@@ -91,10 +91,9 @@ def _shared_work(plan: Plan, settings: PlanSettings, entry: Entry, work: RowWork
     return work if before is None else after_waiting(work, before, settings.machine.constants, filters)
 
 
-def _placeholder(
-    estimates: Estimates, settings: PlanSettings, proposal: Proposal, label: str, number: int, expected: Forecast
-) -> Placeholder:
-    plan = estimates.plan
+def _placeholder(plan: Plan, settings: PlanSettings, entry: Entry, number: int, expected: Forecast, holds_rows: int) -> Placeholder:
+    proposal = entry.proposal
+    assert proposal is not None, "it has a filter"
     scan = plan.scan(proposal.scan)
     own = settings_for(settings, scan.hints, scan.table)
     possible = KINDS if len(proposal.keys) == 1 else TUPLE_KINDS
@@ -107,16 +106,16 @@ def _placeholder(
         gate=proposal.gate,
         scan=proposal.scan,
         columns=tuple(column.column for column in proposal.columns),
-        label=label,
+        label=entry.build,
         kinds=tuple(kind for kind in possible if kind in own.kinds),
         max_keys=min(settings.max_keys, LARGEST_INT),
         bloom_fpp=settings.bloom_fpp,
         bloom_max_bytes=min(settings.bloom_max_bytes, LARGEST_INT),
         max_build_rows=LARGEST_INT if own.always else expected.most_build_rows,
-        holds_rows=LARGEST_INT if own.always else rows_that_hold(estimates, proposal.source),
+        holds_rows=LARGEST_INT if own.always else holds_rows,
         ahead=expected.work,
         keep_nulls=proposal.keep_nulls,
-        keep_splits=keeps_splits(plan, proposal.scan, settings.goes_on),
+        keep_splits=proposal.keep_splits,
         traits=traits_of_proposal(plan, settings, proposal),
         shift=_placed_shift(proposal),
     )

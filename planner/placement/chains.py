@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from planner.cost.forecast import Forecast, beyond_margin_ms, with_more_cost
-from planner.cost.sizes import Estimates
+from planner.cost.forecast import WAIT_MARGIN, Forecast
+from planner.cost.sizes import Estimates, rows_that_hold
 from planner.inputs.settings import PlanSettings
 from planner.legality.exchange_copies import Proposed
-from planner.placement.gates import Placement, feeds, place_filters
+from planner.placement.gates import Placement, place_filters
+from planner.plan.proposals import feeds
 from planner.plan.tree import Plan
 from planner.reasons import WAIT_DOES_NOT_PAY
 
@@ -26,6 +27,12 @@ MOST_JUDGED = 1_000
 
 def judge_proposals(estimates: Estimates, settings: PlanSettings, proposed: Proposed) -> Placement:
     """What becomes of each proposal: what pays by itself is placed, and the waits by which later ones gain more than they cost."""
+    best = _best(estimates, settings, proposed)
+    sources = {each.source for number, each in enumerate(proposed.proposals) if number not in best.refused}
+    return replace(best, holds_rows={source: rows_that_hold(best.estimates, source) for source in sources})
+
+
+def _best(estimates: Estimates, settings: PlanSettings, proposed: Proposed) -> Placement:
     alone = place_filters(estimates.copy(), settings, proposed)
     count = len(proposed.proposals)
     if 2 * count > MOST_JUDGED:
@@ -80,7 +87,7 @@ class _Chains:
 
     def worth_ms(self, placement: Placement) -> float:
         """What all placed filters are expected to gain beyond what makes each worth its wait."""
-        return sum(map(beyond_margin_ms, self._forecasts(placement).values()))
+        return sum(map(_worth_ms, self._forecasts(placement).values()))
 
     def with_costs_moved(self, placement: Placement, feeders: AbstractSet[object]) -> Placement:
         """The placement with what feeders that don't pay cost beyond their own gain where the gain is: by how much more it is."""
@@ -88,7 +95,7 @@ class _Chains:
         moved_ms: dict[object, float] = defaultdict(float)
         for feeder in feeders & forecasts.keys():
             ends = {end: more[end] for end in self._ends(feeder) if more.get(end, 0.0) > 0}
-            if beyond_margin_ms(forecasts[feeder]) <= 0 and ends:
+            if _worth_ms(forecasts[feeder]) <= 0 and ends:
                 cost_ms = forecasts[feeder].cost_ms or 0.0
                 moved_ms[feeder] -= cost_ms
                 uncovered_ms = max(cost_ms - (forecasts[feeder].gain_ms or 0.0), 0.0)
@@ -98,16 +105,16 @@ class _Chains:
         for proposal, place in zip(self.proposed.proposals, self.proposed.places, strict=True):
             at = proposal.join, proposal.scan
             if place in moved_ms and at in changed:
-                changed[at] = with_more_cost(placement.forecasts[at], moved_ms[place])
+                changed[at] = _with_more_cost(placement.forecasts[at], moved_ms[place])
         return replace(placement, forecasts=changed)
 
     def _more_ms(self, placement: Placement) -> dict[object, float]:
         """By place, of what is worth anything there: how much more that is than without chains."""
         before = self._forecasts(self.alone)
         return {
-            place: worth_ms - (max(beyond_margin_ms(before[place]), 0.0) if place in before else 0.0)
+            place: worth_ms - (max(_worth_ms(before[place]), 0.0) if place in before else 0.0)
             for place, forecast in self._forecasts(placement).items()
-            if (worth_ms := beyond_margin_ms(forecast)) > 0
+            if (worth_ms := _worth_ms(forecast)) > 0
         }
 
     def _ends(self, feeder: object) -> Iterator[object]:
@@ -126,3 +133,17 @@ class _Chains:
             for number, proposal in enumerate(self.proposed.proposals)
             if number not in placement.refused
         }
+
+
+def _worth_ms(forecast: Forecast) -> float:
+    """What a filter is expected to gain beyond what makes it worth its wait; 0 where that is not known."""
+    return 0.0 if forecast.gain_ms is None else forecast.gain_ms - forecast.least_gain_ms
+
+
+def _with_more_cost(forecast: Forecast, more_ms: float) -> Forecast:
+    """The same filter with `more_ms` of the cost of others, be they below 0."""
+    work = replace(forecast.work, wait_ms=max(forecast.work.wait_ms + more_ms, 0.0))
+    before_ms = forecast.cost_ms or 0.0
+    cost_ms = max(before_ms + more_ms, 0.0)
+    least_ms = forecast.least_gain_ms + WAIT_MARGIN * (cost_ms - before_ms)
+    return replace(forecast, work=work, cost_ms=cost_ms, least_gain_ms=least_ms)

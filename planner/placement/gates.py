@@ -13,9 +13,9 @@ from planner.cost.sizes import LEAST_SHARE, Estimates, Reduction
 from planner.inputs.filter_history import Observed
 from planner.inputs.settings import PlanSettings
 from planner.inputs.table_hints import settings_for
-from planner.legality.entries import Proposal
 from planner.legality.exchange_copies import Proposed, not_on_every_copy
 from planner.plan.nodes import Exchange, QueryStage
+from planner.plan.proposals import Proposal, feeds
 from planner.plan.stages import RESULT, Unit, unit_named
 from planner.plan.tree import Plan
 from planner.reasons import GATE_OFF, SHARED_EXCHANGE, WAIT_DOES_NOT_PAY, WOULD_WAIT_IN_A_CIRCLE, Refusal
@@ -34,12 +34,14 @@ NO_CIRCLE = Refusal(WOULD_WAIT_IN_A_CIRCLE, "The build side itself waits for the
 class Placement:
     """By number, why a proposal is not placed; the others are, all together.
 
-    `forecasts` are by join and scan, and `estimates` count what is placed.
+    `forecasts` are by join and scan, and `estimates` count what is placed. `holds_rows`: by source, the most rows of one of its
+    stages with which what was planned for it holds; empty while placements are compared.
     """
 
     refused: Mapping[int, Refusal]
     forecasts: Mapping[tuple[int, int], Forecast]
     estimates: Estimates
+    holds_rows: Mapping[int, int] = field(default_factory=dict)
 
 
 def place_filters(
@@ -165,11 +167,6 @@ class _Judge:
         self._reduced.add(at)
         across = proposal.across is not None
         self.estimates.reduce(Reduction(proposal.scan, proposal.shows_in, *shares, columns=columns, across=across))
-
-
-def feeds(plan: Plan, feeder: Proposal, source: int) -> bool:
-    """Whether a filter reduces what a build side's `source` puts out; a join of the build side itself does so without any."""
-    return plan.is_below(feeder.scan, source) and not plan.is_below(feeder.shows_in, source)
 
 
 @dataclass(slots=True)

@@ -7,13 +7,12 @@ from functools import partial
 
 from planner.cost.history import refuse_lost_filter
 from planner.inputs.settings import PlanSettings
-from planner.inputs.table_hints import refuse_by_cost
-from planner.legality.entries import Entry, Proposal, checked
+from planner.legality.early_errors import refuse_early_error
 from planner.legality.joins import Direction
-from planner.legality.keys import follow_keys, refuse_early_error, refuse_repeated_keys
-from planner.legality.row_order import refuse_by_row_order
+from planner.legality.keys import follow_keys, refuse_by_hint, refuse_repeated_keys
+from planner.legality.row_order import refuse_by_row_order, with_splits_kept
+from planner.plan.proposals import Entry, checked
 from planner.plan.tree import Plan
-from planner.reasons import Refusal
 
 
 def propose_filters(plan: Plan, settings: PlanSettings, directions: Sequence[tuple[Direction, ...]]) -> tuple[Entry, ...]:
@@ -37,12 +36,7 @@ def _of_join(plan: Plan, settings: PlanSettings, directions: Sequence[Direction]
 def _of_direction(plan: Plan, settings: PlanSettings, direction: Direction) -> list[Entry]:
     """The entries of a direction. A filter that breaks several rules gets the reason of the first."""
     entries = refuse_repeated_keys(direction, follow_keys(plan, settings, direction))
-    entries = checked(entries, partial(_refuse_by_hint, plan, settings))
-    entries = checked(entries, partial(refuse_by_row_order, plan))
+    entries = checked(entries, partial(refuse_by_hint, plan, settings))
+    entries = with_splits_kept(plan, settings, checked(entries, partial(refuse_by_row_order, plan)))
     entries = checked(entries, partial(refuse_early_error, plan))
     return checked(entries, partial(refuse_lost_filter, plan, settings))
-
-
-def _refuse_by_hint(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Refusal | None:
-    scan = plan.scan(proposal.scan)
-    return refuse_by_cost(settings, scan.hints, scan.table)

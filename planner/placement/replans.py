@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.inputs.settings import PlanSettings
-from planner.legality.entries import Entry, Proposal
 from planner.legality.exchange_copies import Proposed
 from planner.placement.gates import Placement
 from planner.plan.nodes import BROADCAST, Scan
+from planner.plan.proposals import Entry, Proposal
 from planner.plan.tree import Plan
 from planner.reasons import BY_SIZE
 
@@ -40,7 +40,7 @@ def unsettled_scans(plan: Plan, proposed: Proposed, placement: Placement) -> tup
 
     They have a filter that is placed without knowing sizes, or one that was refused for the sizes that were expected.
     """
-    found = {scan for (_, scan), each in placement.forecasts.items() if each.net_ms is None}
+    found = {scan for (_, scan), each in placement.forecasts.items() if each.gain_ms is None}
     for number, refusal in placement.refused.items():
         if refusal.reason in BY_SIZE:
             found |= _scans_of(plan, proposed.proposals[number])

@@ -9,9 +9,9 @@ from dataclasses import replace
 from planner.cost.history import refuse_lost_filter
 from planner.inputs.settings import TUPLE_KINDS, PlanSettings
 from planner.inputs.table_hints import settings_for
-from planner.legality.entries import Entry, Proposal, target_of
 from planner.legality.exchange_copies import not_on_every_copy
 from planner.placement.gates import NOT_EVERYWHERE
+from planner.plan.proposals import Entry, Proposal, target_of
 from planner.plan.tree import Plan
 
 

@@ -50,6 +50,17 @@ class KeyColumn:
     shift: Shift = UNMOVED
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeColumn:
+    """Where a probe key comes from: a scan of the plan and one of its columns."""
+
+    scan: int
+    table: str
+    column: int
+    name: str
+    type: str
+
+
 def column_below(
     plan: Plan, node: Filter | Project | Sort | Aggregate | Window | Generate | Expand | Exchange | QueryStage, wanted: KeyColumn
 ) -> KeyColumn | Refusal:

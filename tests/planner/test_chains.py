@@ -14,11 +14,10 @@ from planner.inputs.filter_history import Observation, Traits
 from planner.inputs.machine import Constants, Machine
 from planner.inputs.settings import PlanSettings
 from planner.legality.exchange_copies import gather
-from planner.passes import answer_by
 from planner.placement.answer import FilterPlan
 from planner.placement.chains import judge_proposals
 from planner.plan.snapshot import parse_snapshot
-from planner.questions import PROPOSE, place
+from planner.questions import PROPOSE, answer_by, place
 from tests.planner.plans import (
     Raw,
     answer_to,

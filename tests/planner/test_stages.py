@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from planner.cost.sizes import Estimates
 from planner.inputs.settings import PlanSettings
-from planner.legality.entries import Proposal
 from planner.legality.exchange_copies import proposed_of
-from planner.legality.lineage import ProbeColumn
 from planner.placement.gates import WaitGraph, place_filters
+from planner.plan.columns import ProbeColumn
 from planner.plan.nodes import Scan
+from planner.plan.proposals import Proposal
 from tests.planner.plans import attr, broadcast, column, exchange, join, merged, plan_of, scan, sort, stage, union
 
 ONE, TWO = scan("one", column(1, "a"), bytes=10**9), scan("two", column(11, "b"), bytes=10**6)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from planner.legality.lineage import ProbeColumn
+from planner.plan.columns import ProbeColumn
 from planner.plan.shifts import UNMOVED, Shift
+from planner.plan.tree import Plan
 from planner.reasons import Refusal
 
 
@@ -15,6 +16,7 @@ class Proposal:
     """A filter that would be right: keys `keys` of `join`, read off `source`, filter `columns`, all of one scan.
 
     `across`: the join over whose equality the filter reaches the scan, if it does. `shift`: how the key is made of the column.
+    `keep_splits`: the scan must keep Spark's own splits and the order of its rows.
     """
 
     join: int
@@ -27,6 +29,7 @@ class Proposal:
     ahead: str | None
     across: int | None = None
     shift: Shift = UNMOVED
+    keep_splits: bool = False
 
     @property
     def scan(self) -> int:
@@ -76,3 +79,8 @@ def checked(entries: Iterable[Entry], rule: Callable[[Proposal], Refusal | None]
 def target_of(columns: tuple[ProbeColumn, ...]) -> str:
     """What is filtered, by names and expression ids: neither changes at a re-plan."""
     return ",".join(f"{column.table}.{column.name}#{column.column}" for column in columns)
+
+
+def feeds(plan: Plan, feeder: Proposal, source: int) -> bool:
+    """Whether a filter reduces what a build side's `source` puts out; a join of the build side itself does so without any."""
+    return plan.is_below(feeder.scan, source) and not plan.is_below(feeder.shows_in, source)

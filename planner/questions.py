@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from planner.cost.sizes import estimates_of, smaller_builds_first
+from planner.decision.figures import DecideSettings, FilterDecision, FilterFigures
+from planner.decision.gains import gains_of
+from planner.decision.outcome import decision_of, judge_filter
+from planner.decision.row_tests import judge_rows
+from planner.decision.shares import Left, most_selective_first
 from planner.inputs.settings import PlanSettings
 from planner.legality.exchange_copies import gather
 from planner.legality.joins import directions_of, open_joins, refuse_query
@@ -17,7 +22,11 @@ from planner.placement.chains import judge_proposals
 from planner.placement.proposals import propose_filters
 from planner.placement.replans import told_entries, unsettled_scans
 from planner.placement.tuples import with_tuples
+from planner.plan.nodes import Scan
 from planner.plan.tree import Plan
+from planner.static.answer import StaticAnswer, answer_of_scan, placeholder_of
+from planner.static.index_remarks import ScanIndex
+from planner.static.rules import asked_conditions, judged_conditions, refuse_static
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +80,46 @@ def place(plan: Plan, settings: PlanSettings) -> FilterPlan:
     """
     answer: FilterPlan = answer_by(PLACE, plan=plan, settings=settings)
     return answer
+
+
+STATIC = (
+    Pass("judged", "The conditions that knowing the indexed columns could refute.", judged_conditions),
+    Pass("asked", "Those of them that hide no error.", asked_conditions),
+    Pass("refusal", "Why nothing is asked of the indexes.", refuse_static),
+    Pass("placeholder", "What the host is to judge.", placeholder_of),
+    Pass("answer", "The placeholder, and what reports say of the scan.", answer_of_scan),
+)
+
+
+def static(plan: Plan, settings: PlanSettings, indexes: Mapping[int, Sequence[ScanIndex]]) -> tuple[StaticAnswer, ...]:
+    """What the query itself asks of each scan (by number) whose table has an index."""
+    answers: list[StaticAnswer] = []
+    for number, of_scan in sorted(indexes.items()):
+        scan = plan.nodes[number]
+        if isinstance(scan, Scan) and scan.static and of_scan:
+            before = sum(answer.placeholder is not None for answer in answers)
+            answers.append(answer_by(STATIC, plan=plan, settings=settings, scan=scan, indexes=of_scan, number=before))
+    return tuple(answers)
+
+
+DECIDE = (
+    Pass("gains", "What the filter saves and costs by exact figures, beside the filters decided before it.", gains_of),
+    Pass("rows", "Whether rows are tested one by one.", judge_rows),
+    Pass("outcome", "Whether it is applied, for its packs or for its rows.", judge_filter),
+    Pass("decision", "The decision in the form that the bridge gets.", decision_of),
+)
+
+
+def decide(filters: Sequence[FilterFigures], settings: DecideSettings) -> tuple[FilterDecision, ...]:
+    """One decision per filter of a scan, in their order.
+
+    They are decided in the order in which rows would be tested, and what one of them rejects the next one gains nothing by. The
+    verdicts of the applied ones intersect, and no row of a pack that any of them rejects gets to a test, be it the first.
+    """
+    left, decided = Left(), {}
+    order = most_selective_first(filters)
+    for place, number in enumerate(order):
+        later = [filters[other] for other in order[place + 1 :]]
+        decision: FilterDecision = answer_by(DECIDE, figures=filters[number], left=left.before(later), settings=settings)
+        left, decided[number] = left.after(filters[number], decision), decision
+    return tuple(decided[number] for number in range(len(filters)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.counted import counted, rejects
 from planner.reasons import APPLIED, COST_NEVER, REJECTS_NO_PACK, Refusal
-from planner.static.conditions import STATIC
+from planner.static.answer import STATIC
 from planner.static.index_remarks import codes_of
 
 

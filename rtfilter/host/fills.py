@@ -9,17 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planner.decision.decide import (
-    DecideSettings,
-    FilterDecision,
-    FilterFigures,
-    decide_filters,
-    most_selective_first,
-    share_passed,
-)
+from planner.decision.figures import DecideSettings, FilterDecision, FilterFigures
+from planner.decision.shares import most_selective_first, share_passed
 from planner.inputs.row_work import RowWork
 from planner.inputs.table_hints import directive_of
 from planner.plan.snapshot import parse_hints
+from planner.questions import decide
 from planner.static.decide import decide_static
 from planner.static.index_remarks import remarked
 from rtfilter.errors import ProtocolError
@@ -116,7 +111,7 @@ def answer_fill(
         positions = scan.positions if packs_enabled else (None,) * len(scan.filters)
         figures = [_figures(asked, position, found) for asked, position in zip(scan.filters, positions, strict=True)]
         own = replace(settings, cost=scan.cost or settings.cost)
-        decisions = decide_filters(figures, own)
+        decisions = decide(figures, own)
         applied = _applied_to_packs(scan, decisions) if packs_enabled else []
         static = None if scan.static is None else decide_static(static_figures(scan.static["id"], found), own.cost)
         keep = with_static(verdict.keep_all_of(applied), found, static)

@@ -9,13 +9,13 @@ from typing import Any
 
 from planner.cost.filters_at_work import with_filters_at_work
 from planner.cost.rows_left import rows_left, rows_to_see, with_rows_left
-from planner.decision.decide import DecideSettings
+from planner.decision.figures import DecideSettings
 from planner.inputs.row_work import RowWork
 from planner.inputs.settings import PlanSettings
 from planner.placement.wait_credit import waits_of
 from planner.plan.snapshot import parse_snapshot
-from planner.questions import place
-from planner.static.conditions import plan_statics, with_statics
+from planner.questions import place, static
+from planner.static.answer import with_statics
 from planner.static.index_remarks import with_index_remarks
 from rtfilter.errors import ProtocolError
 from rtfilter.feedback.looks import Looks
@@ -143,7 +143,7 @@ class Requests:
             self._seen_rows.tell(rows_left(plan))
             plan = with_rows_left(plan, self._seen_rows.get)
         indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options)
-        statics = plan_statics(plan, settings, indexes) if options.packs_enabled else ((), ())
+        statics = static(plan, settings, indexes) if options.packs_enabled else ()
         past = Past(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
         planned = place(plan, settings if past is None else past.recalled(settings))
         waits.tell(waits_of(planned))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.inputs.settings import PlanSettings
-from planner.static.conditions import plan_statics
+from planner.questions import static
 from planner.static.index_remarks import ScanIndex
 from tests.planner.plans import (
     Raw,
@@ -196,5 +196,6 @@ def test_conditions_on_an_index_are_held_back_too(op: str, expected: str) -> Non
     asked = {"op": "eq", "column": "k", "type": "int", "value": 3}
     root = other(op, fact(static=[{"text": "k = 3", "test": asked}]))
     found = {1: [ScanIndex("i", frozenset({"k"}))]}
-    placeholders, (candidate,) = plan_statics(plan_of(root), PlanSettings("d1"), found)
-    assert candidate.reason == expected and bool(placeholders) == (expected == "PLANNED")
+    (answer,) = static(plan_of(root), PlanSettings("d1"), found)
+    (candidate,) = answer.candidates
+    assert candidate.reason == expected and (answer.placeholder is not None) == (expected == "PLANNED")

@@ -8,16 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner import questions
 from planner.cost.formulas import ROW_TEST_MARGIN, ship_ms, verdicts_ms
-from planner.decision.decide import (
-    DecideSettings,
-    FilterDecision,
-    FilterFigures,
-    decide_filters,
-    most_selective_first,
-    share_passed,
-    worth_testing_dictionaries,
-)
+from planner.decision.figures import DecideSettings, FilterDecision, FilterFigures
+from planner.decision.outcome import worth_testing_dictionaries
+from planner.decision.shares import most_selective_first, share_passed
 from planner.inputs.machine import DEFAULTS, Machine
 from planner.inputs.row_work import RowWork
 
@@ -46,7 +41,7 @@ NO_FOOTERS = replace(
 
 
 def decide(figures: FilterFigures, cost: str = "auto", cores: int = 2) -> FilterDecision:
-    (decision,) = decide_filters([figures], DecideSettings(cost, Machine(cores=cores)))
+    (decision,) = questions.decide([figures], DecideSettings(cost, Machine(cores=cores)))
     return decision
 
 
@@ -131,7 +126,7 @@ class TestDecision:
 
     def test_each_filter_of_a_scan_is_judged_alone_and_in_order(self) -> None:
         idle = replace(FIGURES, id="d1.1", packs_rejected=0, rows_rejected=0)
-        decisions = decide_filters([FIGURES, idle, replace(FIGURES, id="d1.2")], DecideSettings())
+        decisions = questions.decide([FIGURES, idle, replace(FIGURES, id="d1.2")], DecideSettings())
         assert [(each.id, each.applied) for each in decisions] == [("d1.0", True), ("d1.1", False), ("d1.2", True)]
 
     def test_the_form_of_the_protocol(self) -> None:
@@ -186,12 +181,12 @@ class TestRows:
         """What is learned of a filter depends on it: with other literals the other filter may leave more."""
         far = replace(FIGURES, ahead=RowWork(own_probes=1.0), packs_rejected=0, rows_rejected=0)
         few = replace(far, id="d1.1", keys=150)
-        first, beside = decide_filters([few, replace(far, rows_total=2_000_000)], DecideSettings())
+        first, beside = questions.decide([few, replace(far, rows_total=2_000_000)], DecideSettings())
         assert first.rows and not beside.applied
         assert (beside.reason, beside.rows_reason) == ("GAIN_TOO_SMALL", "GAIN_TOO_SMALL")
         assert decide(replace(far, rows_total=2_000_000)).rows
         # What no row test would pay for alone has not got too few.
-        _, useless = decide_filters([few, replace(far, keys=100_000, key_max=10**6, value_span=10**5)], DecideSettings())
+        _, useless = questions.decide([few, replace(far, keys=100_000, key_max=10**6, value_span=10**5)], DecideSettings())
         assert (useless.reason, useless.rows_reason) == ("REJECTS_NO_PACK", "NOTHING_AHEAD")
 
     def test_they_are_before_a_join_of_texts(self) -> None:
@@ -216,7 +211,7 @@ class TestRows:
 
     def test_a_bloom_filter_that_lets_many_strangers_through_is_not_worth_a_test(self) -> None:
         bloom = replace(self.AHEAD, packs_rejected=0, rows_rejected=0, kind="bloom", keys=102)
-        tested = {fpp: decide_filters([bloom], DecideSettings(bloom_fpp=fpp))[0].rows for fpp in (0.01, 0.97)}
+        tested = {fpp: questions.decide([bloom], DecideSettings(bloom_fpp=fpp))[0].rows for fpp in (0.01, 0.97)}
         assert tested == {0.01: True, 0.97: False}
 
     def test_a_join_ahead_is_worth_a_test_only_if_many_rows_are_dropped(self) -> None:
@@ -234,7 +229,7 @@ class TestRows:
         first = replace(self.AHEAD, packs_rejected=0, rows_rejected=0, keys=102)
         second = replace(first, id="d1.1", keys=51_000)
         alone = decide(second).estimated_gain_ms
-        after = decide_filters([second, first], DecideSettings(machine=Machine(cores=2)))[0].estimated_gain_ms
+        after = questions.decide([second, first], DecideSettings(machine=Machine(cores=2)))[0].estimated_gain_ms
         assert 0 < after < alone / 100
 
     def test_no_row_of_a_pack_that_another_filter_rejects_is_tested(self) -> None:
@@ -242,14 +237,14 @@ class TestRows:
         item = replace(self.AHEAD, packs_rejected=0, rows_rejected=0, keys=1_020)
         date = replace(self.AHEAD, id="d1.1", keys=2_040, rows_rejected=FIGURES.rows_total // 100 * 98)
         alone = decide(item).estimated_gain_ms
-        beside, packs = decide_filters([item, date], DecideSettings(machine=Machine(cores=2)))
+        beside, packs = questions.decide([item, date], DecideSettings(machine=Machine(cores=2)))
         assert most_selective_first([item, date]) == [0, 1] and beside.rows and packs.applied
         assert beside.estimated_gain_ms == pytest.approx(alone / 50, rel=1e-3)
         # Of a join alone too few rows are left then for other code to pay.
         join_alone = RowWork(own_probes=1.0)
         far, near = replace(item, ahead=join_alone), replace(date, ahead=join_alone)
         tested = {
-            thousandths: decide_filters(
+            thousandths: questions.decide(
                 [far, replace(near, rows_rejected=FIGURES.rows_total // 1000 * thousandths)], DecideSettings()
             )[0].rows
             for thousandths in (500, 998)
@@ -320,9 +315,9 @@ class TestPush:
         ahead = replace(SHUFFLED, join=3, kept=0.2)
         several = replace(FIGURES, form="none", ahead=ahead, packs_rejected=0, rows_rejected=0, value_span=None)
         single = replace(several, id="d1.1", form="set", ahead=replace(ahead, kept=0.3))
-        _, beside = decide_filters([several, single], DecideSettings())
+        _, beside = questions.decide([several, single], DecideSettings())
         assert (beside.applied, beside.rows, beside.rows_reason) == (False, False, "PASSES_MOST_ROWS")
-        _, other = decide_filters([several, replace(single, ahead=replace(single.ahead, join=4))], DecideSettings())
+        _, other = questions.decide([several, replace(single, ahead=replace(single.ahead, join=4))], DecideSettings())
         assert other.rows
         # Without all its keys tested, one of them is.
         assert decide(single).rows
@@ -471,11 +466,11 @@ class TestOrder:
     ) -> None:
         first = most_selective_first(filters)[0]
         others = [each if at == first else replace(each, packs_rejected=0, rows_rejected=0) for at, each in enumerate(filters)]
-        decisions = decide_filters(others, DecideSettings(machine=Machine(cores=2)))
+        decisions = questions.decide(others, DecideSettings(machine=Machine(cores=2)))
         assert decisions[first] == decide(filters[first])
 
     @given(st.lists(any_figures(), min_size=1, max_size=4))
     def test_no_filter_gains_more_beside_others_than_alone(self, filters: list[FilterFigures]) -> None:
-        decisions = decide_filters(filters, DecideSettings(machine=Machine(cores=2)))
+        decisions = questions.decide(filters, DecideSettings(machine=Machine(cores=2)))
         alone = [decide(each) for each in filters]
         assert all(now.estimated_gain_ms <= then.estimated_gain_ms + 1e-6 for now, then in zip(decisions, alone, strict=True))

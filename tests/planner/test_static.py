@@ -10,8 +10,10 @@ from planner.inputs.settings import PlanSettings
 from planner.placement.answer import FilterPlan
 from planner.plan.errors import SnapshotError
 from planner.plan.snapshot import parse_snapshot
+from planner.questions import static
 from planner.reasons import Refusal
-from planner.static.conditions import could_reject, plan_statics, with_statics
+from planner.static.answer import with_statics
+from planner.static.conditions import could_reject
 from planner.static.decide import StaticFigures, decide_static
 from planner.static.index_remarks import ScanIndex
 from tests.planner.plans import Raw, column, nodes_of, scan
@@ -34,7 +36,7 @@ def table(*conditions: dict[str, Any], **more: Any) -> Raw:
 def planned(root: Raw, *indexes: ScanIndex, **settings: Any) -> dict[str, Any]:
     """The placeholders' predicates and the candidate's reason."""
     plan = parse_snapshot(nodes_of(root))
-    statics = plan_statics(plan, PlanSettings("d1", **settings), {0: indexes})
+    statics = static(plan, PlanSettings("d1", **settings), {0: indexes})
     answer: dict[str, Any] = with_statics(FilterPlan((), (), ()).to_dict(), statics)
     return {
         "asked": [test for each in answer.get("statics", []) for test in each["predicate"]["args"]],
@@ -130,7 +132,7 @@ def test_without_an_index_or_a_condition_nothing_is_said() -> None:
 
 
 def test_an_answer_without_static_filters_does_not_speak_of_them() -> None:
-    assert with_statics(FilterPlan((), (), ()).to_dict(), ((), ())) == FilterPlan((), (), ()).to_dict()
+    assert with_statics(FilterPlan((), (), ()).to_dict(), ()) == FilterPlan((), (), ()).to_dict()
 
 
 @pytest.mark.parametrize("static", [[{"text": "x"}], [{"test": {}}], [5], {}])

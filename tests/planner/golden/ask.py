@@ -8,17 +8,17 @@ from typing import Any
 
 from planner.cost.filters_at_work import with_filters_at_work
 from planner.cost.rows_left import rows_left, with_rows_left
-from planner.decision.decide import DecideSettings, FilterDecision, FilterFigures, decide_filters
+from planner.decision.figures import DecideSettings, FilterDecision, FilterFigures
 from planner.inputs.filter_history import Observation, Traits
 from planner.inputs.machine import Machine
 from planner.inputs.row_work import RowWork
 from planner.inputs.settings import KINDS, PlanSettings
 from planner.placement.answer import FilterPlan
-from planner.placement.generate import plan_filters
 from planner.placement.wait_credit import waits_of
 from planner.plan.snapshot import parse_snapshot
+from planner.questions import decide, place, static
 from planner.reasons import Refusal
-from planner.static.conditions import plan_statics, with_statics
+from planner.static.answer import with_statics
 from planner.static.decide import StaticFigures, decide_static
 from planner.static.index_remarks import ScanIndex
 
@@ -33,7 +33,7 @@ __all__ = [
     "RowWork",
     "StaticFigures",
     "answers",
-    "decide_filters",
+    "decide",
     "decide_static",
 ]
 
@@ -73,15 +73,15 @@ def answers(question: Question) -> list[dict[str, Any]]:
         plan = with_rows_left(plan, seen.get)
         settings = PlanSettings("d1", waited=waited.get, placed_before=frozenset(placed).__contains__, **question.settings)
         if question.past:
-            settings = replace(settings, recall=_recall(plan_filters(plan, settings), question.past))
-        answer = plan_filters(plan, settings)
+            settings = replace(settings, recall=_recall(place(plan, settings), question.past))
+        answer = place(plan, settings)
         indexes = {
             scan: [_index(*each) for each in question.indexes[node["table"]]]
             for scan, node in enumerate(nodes)
             if node["kind"] == "scan" and node["table"] in question.indexes
         }
         unsettled = [nodes[scan]["table"] for scan in answer.unsettled]
-        given.append({**with_statics(answer.to_dict(), plan_statics(plan, settings, indexes)), "unsettled": unsettled})
+        given.append({**with_statics(answer.to_dict(), static(plan, settings, indexes)), "unsettled": unsettled})
         waited |= waits_of(answer)
         placed |= {each.key_id for each in answer.candidates if each.placeholder is not None}
         seen |= rows_left(plan)

@@ -24,7 +24,7 @@ from tests.planner.golden.ask import (
     Refusal,
     RowWork,
     StaticFigures,
-    decide_filters,
+    decide,
     decide_static,
 )
 from tests.planner.golden.words import count_of, fields_of, number_of
@@ -43,7 +43,7 @@ def decision_lines(lines: Sequence[str], settings: Mapping[str, Any], show: Coll
     scan = fields_of(lines[0])
     static = [_static(scan, fields_of(line), settings) for line in lines[1:] if line.startswith("static")]
     figures = [_figures(number, scan, line) for number, line in enumerate(lines[1:]) if not line.startswith("static")]
-    decided = decide_filters(figures, DecideSettings(settings.get("cost", "auto"), settings.get("machine", Machine(cores=2))))
+    decided = decide(figures, DecideSettings(settings.get("cost", "auto"), settings.get("machine", Machine(cores=2))))
     found = [line for each in decided for line in _decision(each, show)]
     for entry in static:
         found.append(f"static  {entry['decision']} {entry['reason']}  packs {entry['packs_total']:,} -> {entry['packs_kept']:,}")

@@ -42,8 +42,21 @@ class Layer:
         return is_within(module, self.forbidden)
 
 
+# The planner's folders, each of which knows those before it.
+PLANNER = ("inputs", "plan", "legality", "cost", "placement", "static", "decision")
+PLANNER_WORDS = ("planner.counted", "planner.reasons", "numpy")
+
+
+def planner_layers() -> Iterator[Layer]:
+    yield Layer("planner/counted", only=())
+    yield Layer("planner/reasons", only=())
+    for number, folder in enumerate(PLANNER, 1):
+        yield Layer(f"planner/{folder}", only=(*PLANNER_WORDS, *(f"planner.{known}" for known in PLANNER[:number])))
+    yield Layer("planner", only=("planner", "numpy"))
+
+
 LAYERS = (
-    Layer("planner", only=("planner", "numpy")),
+    *planner_layers(),
     Layer("rtfilter/masking", only=()),
     Layer("rtfilter/errors", only=("rtfilter.errors", "rtfilter.masking")),
     Layer("rtfilter/options", only=("rtfilter.errors", "rtfilter.options")),
@@ -132,6 +145,10 @@ def test_every_module_knows_only_what_its_layer_may_know() -> None:
     [
         ("planner/a.py", "import pyarrow"),
         ("planner/a.py", "from rtfilter.errors import RtFilterError"),
+        ("planner/plan/a.py", "from planner.legality.joins import open_joins"),
+        ("planner/cost/a.py", "from planner import placement"),
+        ("planner/decision/a.py", "from planner.questions import decide"),
+        ("planner/reasons.py", "from planner.plan import tree"),
         ("planner/deep/a.py", "def f():\n    import pyspark.sql"),
         ("rtfilter/store/a.py", "from planner import placement"),
         ("rtfilter/store/a.py", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
@@ -160,6 +177,8 @@ def test_a_wrong_direction_is_found(file: str, source: str) -> None:
     ("file", "source"),
     [
         ("planner/a.py", "import json\nimport numpy as np\nfrom planner.tree import Node\nfrom .tree import Node as Same"),
+        ("planner/cost/a.py", "from planner.counted import counted\nfrom planner.legality.joins import Direction"),
+        ("planner/questions.py", "from planner.placement import chains"),
         ("rtfilter/store/a.py", "from planner.counted import counted"),
         ("rtfilter/store/a.py", "import pyarrow.parquet\nfrom rtfilter.errors import RtFilterError"),
         ("rtfilter/host/a.py", "import planner\nfrom rtfilter import store\nfrom rtfilter.options import Options"),

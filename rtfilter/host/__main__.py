@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -17,6 +18,8 @@ def main() -> None:
     from rtfilter.store.packindex.reading_journal import journal_of_parent
 
     give_memory_back()
+    # What was imported stays: without it a list of 20,000 files is taken in half the time.
+    gc.freeze()
     code = 0
     try:
         serve(sys.stdin.buffer, answers, journal_of_parent())

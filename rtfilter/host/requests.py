@@ -163,6 +163,7 @@ class Requests:
         known = self.store.knows(digest, columns)
         if known and recalled:
             self.store.prefetch(digest, columns)
+            self._lay_out(frame)
         return {"known": known, "indexes": known and self._has_remote_indexes(frame)}, b""
 
     def _file_list(self, frame: Frame) -> tuple[Message, bytes]:
@@ -175,6 +176,7 @@ class Requests:
         if self._recall(frame, digest, message["columns"]):
             self.store.prefetch(digest, message["columns"])
             read = self.store.needs_bridge(digest, message["columns"])
+            self._lay_out(frame)
         return {"read": read, "indexes": self._has_remote_indexes(frame)}, b""
 
     def _recall(self, frame: Frame, digest: str, columns: Iterable[str], wait_s: float | None = None) -> bool:
@@ -184,6 +186,12 @@ class Requests:
         place = kept_in(cache_directory_of(options.store_cache_directory), options.store_cache_bytes)
         longest_s = ANSWER_SHARE * options.planner_timeout_ms / 1000
         return self.packs.recall(digest, place, columns, longest_s if wait_s is None else wait_s)
+
+    def _lay_out(self, frame: Frame) -> None:
+        """Spares the fill that comes the work that needs no keys."""
+        spark = frame.json.get("spark") or {}
+        types: Mapping[str, str] = frame.json.get("types") or {}
+        self.store.lay_out(frame.json["digest"], types, bool(spark.get("case_sensitive", False)))
 
     def _has_remote_indexes(self, frame: Frame) -> bool:
         """Whether indexes may be where only the bridge can look."""

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_all
 from dataclasses import dataclass, field, replace
@@ -460,6 +460,19 @@ class FooterStore:
         self._cache.shrink()
 
     # Verdicts
+
+    def lay_out(self, digest: str, types: Mapping[str, str], case_sensitive: bool = False) -> None:
+        """Lays out columns, which have these types by Spark, before a verdict on them is asked for.
+
+        Nothing where the list or a footer is still to come: what is laid out of some files has to be made anew with the others.
+        """
+        keys = [ColumnKey(name, type, case_sensitive) for name, type in types.items()]
+        with self._lock:
+            files = self._list(digest)
+            if files is None or not keys or not all(files.is_complete(key.name.lower()) for key in keys):
+                return
+            files.laid_out(keys, self._cache)
+            self._shrink(files)
 
     def verdict(
         self,

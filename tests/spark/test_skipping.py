@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -57,3 +58,31 @@ def test_rubbish_in_a_kept_pack_fails_the_query(spark: SparkSession, spoiled: Pa
     spark.conf.set("rtfilter.enabled", True)
     with pytest.raises(Exception, match=r"(?i)parquet|snappy|corrupt|read|fail"):
         spark.sql(SQL).collect()
+
+
+def narrowed_scans(plan: Any) -> list[Any]:
+    """The scans of an executed plan, in the JVM, that read less than Spark's own would."""
+    kind = plan.getClass().getSimpleName()
+    if kind == "NarrowedScan":
+        return [plan]
+    below = [plan.executedPlan()] if kind == "AdaptiveSparkPlanExec" else [plan.plan()] if kind.endswith("QueryStageExec") else None
+    children = plan.children() if below is None else None
+    nodes = below if children is None else [children.apply(i) for i in range(children.size())]
+    return [scan for node in nodes or [] for scan in narrowed_scans(node)]
+
+
+def test_tasks_hear_of_the_files_that_they_may_read(spark: SparkSession, tmp_path: Path) -> None:
+    """Of thousands of files the whole list, sent to every executor, takes longer than reading the few that are left."""
+    for number in range(30):
+        keys = pa.array(range(100 * number, 100 * number + 100), pa.int32())
+        pq.write_table(pa.table({"k": keys, "v": keys}), tmp_path / f"{number:02}.parquet", row_group_size=50)
+    spark.read.parquet(str(tmp_path)).createOrReplaceTempView("spoiled")
+    spark.conf.set("rtfilter.enabled", True)
+    frame = spark.sql(SQL)
+    assert [tuple(row) for row in frame.collect()] == [(1, WANTED)]
+    (scan,) = narrowed_scans(frame._jdf.queryExecution().executedPlan())
+    selection = scan.relation().fileFormat().selection()
+    assert (selection.files().size(), selection.droppedFiles()) == (30, 29)
+    kept = selection.forTasks().files()
+    assert kept.size() == 1 and kept.contains(f"file:{tmp_path}/12.parquet")
+    assert kept.apply(f"file:{tmp_path}/12.parquet").keptBytes() > 0

@@ -125,6 +125,25 @@ class TestTheNextApplication:
         assert third.kept("b", keys(219)) == [False] * 5 + [True] == third.kept("a", keys(219))
         assert third.read == 0
 
+    @pytest.mark.parametrize("type", ["int", "bigint", "string"])
+    def test_lays_out_before_keys_are_there(self, first: None, cache: KeptIn, table: list[Path], type: str) -> None:
+        second = Application(cache, table, "a")
+        second.store.lay_out("t", {"a": type})
+        before = second.store.used_bytes
+        # Whatever type was said, the fill's own counts.
+        assert second.kept("a", keys(105, 210)) == [False, False, True, False, False, True]
+        assert (second.store.used_bytes == before) == (type == "int")
+
+    def test_lays_out_nothing_while_a_footer_is_missing(self, first: None, cache: KeptIn, table: list[Path]) -> None:
+        store = FooterStore()
+        store.add_list("t", *listing([*table, part(table[0].with_name("3.parquet"), 300)]))
+        store.recall("t", cache, ["a"], PATIENCE_S, lambda file, tail: None)
+        before = store.used_bytes
+        store.lay_out("t", {"a": "int"})
+        store.lay_out("another list", {"a": "int"})
+        assert store.used_bytes == before and store.footers_recalled == 3
+        store.close()
+
     def test_asks_for_another_column_later(self, cache: KeptIn, table: list[Path]) -> None:
         Application(cache, table, "a", "b").ends()
         second = Application(cache, table, "a")

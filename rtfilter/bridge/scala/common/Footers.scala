@@ -28,29 +28,31 @@ object Footers extends Logging {
 
   /** In the background, from the moment a placeholder is set. */
   def fetchAhead(layer: LayerSession, scan: FileSourceScanExec): Unit =
-    fetchAhead(layer, scan, RuntimeFilter.in(scan).filterNot(_.isStatic).flatMap(_.references.toSeq.map(_.name)).distinct)
+    fetchAhead(layer, scan, RuntimeFilter.in(scan).filterNot(_.isStatic).flatMap(_.references.toSeq.map(_.name)).distinct, judged(scan))
 
-  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, columns: Seq[String]): Unit = fetchAhead(layer, scan, QueryLog.files(layer, scan), columns)
+  /** The columns that packs will be judged by, with their types: several columns together are for rows only. */
+  private def judged(scan: FileSourceScanExec): Map[String, String] =
+    RuntimeFilter.in(scan).filterNot(_.isStatic).map(_.references.toSeq).collect { case Seq(column) => column.name -> column.dataType.catalogString }.toMap
 
-  /** The files are the execution's, which a thread in the background is not in. */
-  private def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): Unit = PlannerHost.background.execute(() => try {
-      val known = layer.ask("files", Seq("digest" -> files.digest, "columns" -> columns), timeoutMs = Some(WaitMs)).json
-      val told = if (known.path("known").asBoolean(false)) known else fetch(layer, scan, files, columns)
+  def fetchAhead(layer: LayerSession, scan: FileSourceScanExec, columns: Seq[String], judged: Map[String, String] = Map.empty): Unit = {
+    // The execution's, which a thread in the background is not in.
+    val files = QueryLog.files(layer, scan)
+    PlannerHost.background.execute(() => try {
+      val known = layer.ask("files", Seq("digest" -> files.digest, "columns" -> columns, "types" -> judged), timeoutMs = Some(WaitMs)).json
+      val told = if (known.path("known").asBoolean(false)) known else list(layer, files, columns, judged, Some(WaitMs)).tap(bring(layer, scan, files, _))
       if (told.path("indexes").asBoolean(false)) bringIndexes(layer, files, columns)
     } catch { case NonFatal(e) => logDebug(s"rtfilter: footers of ${Snapshot.tableName(scan)} were not fetched ahead", e) })
+  }
 
   /** For a query that waits: footers that the host can't read itself come later, in the background. */
   def tell(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): Unit = {
-    val wanted = list(layer, files, columns, None)
+    val wanted = list(layer, files, columns, Map.empty, None)
     PlannerHost.background.execute(() => try bring(layer, scan, files, wanted)
       catch { case NonFatal(e) => logDebug(s"rtfilter: footers of ${Snapshot.tableName(scan)} were not fetched", e) })
   }
 
-  private def fetch(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, columns: Seq[String]): JsonNode =
-    list(layer, files, columns, Some(WaitMs)).tap(bring(layer, scan, files, _))
-
-  private def list(layer: LayerSession, files: ScanFiles, columns: Seq[String], timeoutMs: Option[Long]): JsonNode =
-    layer.ask("file_list", Seq("digest" -> files.digest, "columns" -> columns, "paths" -> files.paths.toSeq,
+  private def list(layer: LayerSession, files: ScanFiles, columns: Seq[String], judged: Map[String, String], timeoutMs: Option[Long]): JsonNode =
+    layer.ask("file_list", Seq("digest" -> files.digest, "columns" -> columns, "types" -> judged, "paths" -> files.paths.toSeq,
       "sizes" -> files.sizes.toSeq, "mtimes" -> files.mtimes.toSeq), timeoutMs = timeoutMs).json
 
   private def bring(layer: LayerSession, scan: FileSourceScanExec, files: ScanFiles, wanted: JsonNode): Unit = {
@@ -81,7 +83,6 @@ object Footers extends Logging {
       batch = Vector.empty; size = 0
     }
     val wanted = indices.map(i => (i, files.paths(i), files.sizes(i)))
-    val asJob = indices.size >= layer.number("rtfilter.footers.jobFromFiles", 10000L)
     def take(tails: Seq[Tail]): Unit = {
       tails.foreach { tail =>
         batch :+= tail
@@ -91,7 +92,7 @@ object Footers extends Logging {
       }
       if (batch.nonEmpty) flush()
     }
-    if (asJob) wanted.grouped(FilesPerJob).foreach(group => take(readInTasks(layer.session.sparkContext, group, conf)))
+    if (wanted.size >= layer.number("rtfilter.footers.jobFromFiles", 10000L)) wanted.grouped(FilesPerJob).foreach(group => take(readInTasks(layer.session.sparkContext, group, conf)))
     else Using.resource(new FooterClients(conf, wanted.size > Threads))(clients => wanted.grouped(8 * Threads).foreach(group => take(group.par(Threads)(read(_, clients)))))
   }
 

@@ -13,11 +13,12 @@ import org.apache.spark.sql.types.StructType
  * so a narrowed scan lists the file with the length of what is kept (`keptBytes`), stretched by a factor, and a split is a part of that.
  */
 final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes: Long, val modifiedMs: Long) extends Serializable {
-  val keptCount: Int = kept.count(_ != 0)
+  // There may be a hundred thousand of these in a query, so here and where they are made: loops without an object per row group.
+  val keptCount: Int = { var (count, i) = (0, 0); while (i < kept.length) { if (kept(i) != 0) count += 1; i += 1 }; count }
 
   private def end(i: Int): Long = if (i + 1 < starts.length) starts(i + 1) else bytes
 
-  lazy val keptBytes: Long = starts.indices.iterator.filter(kept(_) != 0).map(i => math.max(1L, end(i) - starts(i))).sum
+  val keptBytes: Long = { var (sum, i) = (0L, 0); while (i < kept.length) { if (kept(i) != 0) sum += math.max(1L, end(i) - starts(i)); i += 1 }; sum }
 
   /** Ordinals of the kept row groups that begin in [from, until) of the stretched kept bytes: each in one split. */
   def keptIn(from: Long, until: Long, stretch: Double): Array[Int] = {
@@ -40,11 +41,17 @@ final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes:
     Option.when(at >= 0)((Iterator.iterate(at)(_ - 1).takeWhile(isThere) ++ Iterator.iterate(at)(_ + 1).takeWhile(isThere)).exists(kept(_) != 0))
   }
 
-  override def equals(other: Any): Boolean = other match {
-    case that: FilePacks => Arrays.equals(starts, that.starts) && Arrays.equals(kept, that.kept) && bytes == that.bytes && modifiedMs == that.modifiedMs
-    case _ => false
-  }
+  override def equals(other: Any): Boolean = other match { case that: FilePacks => bytes == that.bytes && modifiedMs == that.modifiedMs &&
+    Arrays.equals(starts, that.starts) && Arrays.equals(kept, that.kept); case _ => false }
   override def hashCode: Int = 31 * Arrays.hashCode(starts) + Arrays.hashCode(kept)
+}
+
+object FilePacks {
+  /** The row groups `from` until `until` of a table's, which need not be in the order of their starts. */
+  def of(starts: Array[Long], kept: Array[Byte], from: Int, until: Int, bytes: Long, modifiedMs: Long): FilePacks =
+    if ((from + 1 until until).forall(i => starts(i - 1) <= starts(i)))
+      new FilePacks(Arrays.copyOfRange(starts, from, until), Arrays.copyOfRange(kept, from, until), bytes, modifiedMs)
+    else { val order = (from until until).toArray.sortBy(starts(_)); new FilePacks(order.map(starts(_)), order.map(kept(_)), bytes, modifiedMs) }
 }
 
 /**
@@ -55,6 +62,10 @@ final class FilePacks(val starts: Array[Long], val kept: Array[Byte], val bytes:
  */
 final case class PackSelection(files: Map[String, FilePacks], stretch: Option[Double]) {
   def droppedFiles: Int = files.values.count(_.keptCount == 0)
+
+  /** What tasks have to know: a file that is not listed is read by none, unless it turns out to be another one, and then whole. */
+  def forTasks: PackSelection = if (stretch.isEmpty) this else copy(files = files.filter(_._2.keptCount > 0))
+
   override lazy val hashCode: Int = files.hashCode
 }
 

@@ -17,16 +17,13 @@ final class BodyParts {
   private val bytes = ArrayBuffer.empty[(ObjectNode, Array[Byte])]
 
   def longs(values: Array[Long]): ObjectNode = {
-    val buffer = ByteBuffer.allocate(values.length * 8).order(ByteOrder.LITTLE_ENDIAN)
-    buffer.asLongBuffer.put(values)
-    add(wide, buffer.array, values.length)
+    val bytes = ByteBuffer.allocate(values.length * 8)
+    bytes.order(ByteOrder.LITTLE_ENDIAN).asLongBuffer.put(values)
+    add(wide, bytes.array, values.length)
   }
   def raw(values: Array[Byte]): ObjectNode = add(bytes, values, values.length)
-  private def add(to: ArrayBuffer[(ObjectNode, Array[Byte])], values: Array[Byte], count: Int): ObjectNode = {
-    val slice = Json.obj("at" -> 0, "count" -> count)
-    to += slice -> values
-    slice
-  }
+  private def add(to: ArrayBuffer[(ObjectNode, Array[Byte])], values: Array[Byte], count: Int): ObjectNode =
+    { val slice = Json.obj("at" -> 0, "count" -> count); to += slice -> values; slice }
 
   /** The body, once everything is added; fills in where each slice is. */
   def layOut(): Seq[Array[Byte]] = {
@@ -110,16 +107,16 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
       KeyPredicate(k.columns.head.name, k.columns.head.dataType, values, k.sink.ranges, filter.path("dictionary").asBoolean(false), filter.path("rows").asBoolean(false)))
 
   private def perFile(answer: Answer, verdict: ObjectNode): Map[String, FilePacks] = {
-    val counts = answer.ints(verdict.get("counts").asInstanceOf[ObjectNode])
-    val starts = answer.longs(verdict.get("starts").asInstanceOf[ObjectNode])
-    val kept = answer.bytes(verdict.get("keep").asInstanceOf[ObjectNode])
+    def of(name: String): ObjectNode = verdict.get(name).asInstanceOf[ObjectNode]
+    val (counts, starts, kept) = (answer.ints(of("counts")), answer.longs(of("starts")), answer.bytes(of("keep")))
     if (counts.length != files.paths.length || starts.length != kept.length || counts.filter(_ > 0).sum != starts.length)
       throw new IllegalStateException("the planner's verdict does not fit the scan's files")
+    val found = Map.newBuilder[String, FilePacks]
     var next = 0
-    files.paths.indices.filter(counts(_) >= 0).map { i =>
-      val order = (next until next + counts(i)).sortBy(starts(_))
+    counts.indices.filter(counts(_) >= 0).foreach { i =>
+      found += files.paths(i) -> FilePacks.of(starts, kept, next, next + counts(i), files.sizes(i), files.mtimes(i))
       next += counts(i)
-      files.paths(i) -> new FilePacks(order.map(starts(_)).toArray, order.map(kept(_)).toArray, files.sizes(i), files.mtimes(i))
-    }.toMap
+    }
+    found.result()
   }
 }

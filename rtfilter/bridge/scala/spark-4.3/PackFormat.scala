@@ -41,10 +41,7 @@ import scala.util.Try
  */
 class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate], packsRead: SQLMetric, rowsSkipped: SQLMetric) extends ParquetFileFormat {
   /** ParquetFileFormat says that any two Parquet formats are equal; stage reuse must not believe that. */
-  override def equals(other: Any): Boolean = other match {
-    case that: PackFormat => selection == that.selection && predicates == that.predicates
-    case _ => false
-  }
+  override def equals(other: Any): Boolean = other match { case that: PackFormat => selection == that.selection && predicates == that.predicates; case _ => false }
   override def hashCode: Int = selection.hashCode
 
   override def buildReaderWithPartitionValues(session: SparkSession, dataSchema: StructType, partitionSchema: StructType,
@@ -52,15 +49,15 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     : PartitionedFile => Iterator[InternalRow] = {
     // Spark's own reader also leaves in hadoopConf all that the readers look for there.
     val whole = super.buildReaderWithPartitionValues(session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
-    val shared = Carried(session.sparkContext, new NarrowedPacks(selection, predicates, new SerializableConfiguration(hadoopConf)))
+    val shared = Carried(session.sparkContext, new NarrowedPacks(selection.forTasks, predicates, new SerializableConfiguration(hadoopConf)))
     val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(session.sessionState.conf, options, partitionSchema, requiredSchema))
     val (counter, skipped) = (packsRead, rowsSkipped)
     file => {
       val selection = shared.value.selection
       selection.files.get(file.toPath.toString).filter(_.modifiedMs == file.modificationTime) match {
         case None => whole(file)
-        // Not listed: where it is read all the same it was found to be another one. With Spark's own splits every file is listed.
-        case Some(packs) if packs.keptCount == 0 => if (selection.stretch.isEmpty && packs.bytes == file.fileSize) Iterator.empty else whole(file)
+        // With Spark's own splits every file is listed.
+        case Some(packs) if packs.keptCount == 0 => if (packs.bytes == file.fileSize) Iterator.empty else whole(file)
         case Some(packs) =>
           val stretched = selection.stretch.map(packs.keptIn(file.start, file.start + file.length, _))
           // Of a stretched file the first split has a pack, and finds out whether the file is another one by now; of others each has to look itself.

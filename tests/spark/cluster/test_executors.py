@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-import rtfilter
 from rtfilter.bridge import jvm
+from tests.spark.applications import application, give_time
 from tests.spark.cases import FACT_FILES, dim_table, fact_table, write_files
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
@@ -27,28 +27,21 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp("cluster")
     write_files(fact_table(), folder / "fact", FACT_FILES)
     write_files(dim_table(), folder / "dim", 1)
-    builder = (
-        SparkSession.builder.master("local-cluster[2,1,900]")
-        .appName("rtfilter cluster tests")
-        .config("spark.ui.enabled", "false")
-        .config("rtfilter.feedback.enabled", "false")
-        .config("spark.executor.memory", "700m")
-        .config("spark.serializer", f"org.apache.spark.serializer.{request.param}")
-        .config("spark.kryo.registrationRequired", "true")
-        .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
-        .config("spark.driver.extraJavaOptions", f"-Duser.dir={folder}")
-    )
-    spark = rtfilter.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
-    spark.conf.set("rtfilter.footers.waitMs", "20000")
-    spark.conf.set("rtfilter.cost", "always")
-    for name, schema in SCHEMAS.items():
-        # Kryo would refuse what Spark itself sends to find a schema out.
-        spark.read.schema(schema).parquet(str(folder / name)).createOrReplaceTempView(name)
-    yield spark
-    spark.stop()
+    conf = {
+        "spark.executor.memory": "700m",
+        "spark.serializer": f"org.apache.spark.serializer.{request.param}",
+        "spark.kryo.registrationRequired": "true",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.driver.extraJavaOptions": f"-Duser.dir={folder}",
+    }
+    with application("rtfilter cluster tests", conf, master="local-cluster[2,1,900]", log_level="OFF") as spark:
+        give_time(spark)
+        spark.conf.set("rtfilter.cost", "always")
+        for name, schema in SCHEMAS.items():
+            # Kryo would refuse what Spark itself sends to find a schema out.
+            spark.read.schema(schema).parquet(str(folder / name)).createOrReplaceTempView(name)
+        yield spark
 
 
 def executors() -> list[int]:

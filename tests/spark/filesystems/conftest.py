@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-import rtfilter
 from rtfilter.bridge.jar import find_spark, scala_compiler
+from tests.spark.applications import application, give_time, show_tables
 
 SOURCE = Path(__file__).with_name("SlowFileSystem.scala")
 SCHEMES = {"slow": "SlowFileSystem", "plain": "PlainFileSystem", "cond": "ConditionalFileSystem", "s3a": "StoreFileSystem"}
@@ -29,34 +29,24 @@ def file_system_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory, file_system_classes: Path) -> Iterator[SparkSession]:
     scratch = tmp_path_factory.mktemp("spark")
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("rtfilter file systems")
-        .config("spark.ui.enabled", "false")
-        .config("rtfilter.feedback.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
-        .config("spark.driver.extraClassPath", str(file_system_classes))
+    conf = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.extraClassPath": str(file_system_classes),
         # Spark lists tables on S3A in one call, which asks local files for permissions that only those of `file:` have.
-        .config("spark.sql.sources.useListFilesFileSystemList", "none")
-    )
-    for scheme, name in SCHEMES.items():
-        builder = builder.config(f"spark.hadoop.fs.{scheme}.impl", f"rtfilter.test.{name}")
-    spark = rtfilter.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    yield spark
-    spark.stop()
+        "spark.sql.sources.useListFilesFileSystemList": "none",
+        **{f"spark.hadoop.fs.{scheme}.impl": f"rtfilter.test.{name}" for scheme, name in SCHEMES.items()},
+    }
+    with application("rtfilter file systems", conf, scratch=scratch, log_level="OFF") as spark:
+        yield spark
 
 
 @pytest.fixture
 def spark(session: SparkSession, data: Path, tmp_path: Path) -> Iterator[SparkSession]:
     own = session.newSession()
-    own.conf.set("rtfilter.planner.timeoutMs", "30000")
-    own.conf.set("rtfilter.footers.waitMs", "20000")
+    give_time(own)
     own.conf.set("rtfilter.store.schemes", "slow")
     own.conf.set("rtfilter.store.cacheDirectory", str(tmp_path / "cache"))
-    own.read.parquet(str(data / "dim")).createOrReplaceTempView("dim")
+    show_tables(own, data, ["dim"])
     yield own
 
 

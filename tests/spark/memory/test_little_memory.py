@@ -12,10 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import rtfilter
+from tests.spark.applications import LITTLE_MEMORY, application, give_time, show_tables
 
 BUILD_ROWS, PROBE_ROWS = 150_000, 400_000
-# What tasks may hold in all; Spark's own sorts spill.
-POOL_BYTES = 24 << 20
 
 
 @pytest.fixture(scope="module")
@@ -24,34 +23,24 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, rows in (("build", BUILD_ROWS), ("probe", PROBE_ROWS)):
         numbers = np.arange(rows) * 3
         texts = pa.array([f"a text that is rather long {x}" for x in numbers])
-        pq.write_table(pa.table({"n": numbers, "s": texts, "flag": numbers % 2}), folder / f"{name}.parquet", row_group_size=20_000)
+        pq.write_table(pa.table({"n": numbers, "s": texts, "flag": numbers % 2}), folder / name, row_group_size=20_000)
     return folder
 
 
 @pytest.fixture(scope="module")
 def poor(tables: Path) -> Iterator[SparkSession]:
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("rtfilter with little memory")
-        .config("spark.ui.enabled", "false")
-        .config("rtfilter.feedback.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
-        .config("spark.memory.fraction", "1.0")
-        .config("spark.testing.memory", str(POOL_BYTES))
-        .config("spark.testing.reservedMemory", "1")
-        .config("spark.buffer.pageSize", "65536")
+    conf = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        **LITTLE_MEMORY,
         # A task that leaves memory behind fails.
-        .config("spark.unsafe.exceptionOnMemoryLeak", "true")
-    )
-    spark = rtfilter.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    spark.conf.set("rtfilter.cost", "always")
-    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
-    for name in ("build", "probe"):
-        spark.read.parquet(str(tables / f"{name}.parquet")).createOrReplaceTempView(name)
-    yield spark
-    spark.stop()
+        "spark.unsafe.exceptionOnMemoryLeak": "true",
+    }
+    with application("rtfilter with little memory", conf) as spark:
+        give_time(spark)
+        spark.conf.set("rtfilter.cost", "always")
+        show_tables(spark, tables, ("build", "probe"))
+        yield spark
 
 
 def counted(spark: SparkSession, key: str, where: str, on: bool) -> int:

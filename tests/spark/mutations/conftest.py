@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-import rtfilter
+from tests.spark.applications import application as spark_application
 from tests.spark.mutations.broken_rules import NOTHING
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,17 +49,11 @@ def application(tmp_path_factory: pytest.TempPathFactory, rule: Path) -> Iterato
     script = tmp_path_factory.mktemp("host") / "interpreter"
     script.write_text(HOST.format(python=sys.executable, root=str(ROOT), rule=str(rule)), encoding="utf-8")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("rtfilter mutations")
-        .config("spark.ui.enabled", "false")
-        .config("rtfilter.feedback.enabled", "false")
+    conf = {
         # Each query runs once: the better compiler would never get its time back. Its code
         # cache of 48 MB is full after a hundred cases.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
-        .config("spark.rtfilter.python", str(script))
-    )
-    spark = rtfilter.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    yield spark
-    spark.stop()
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+        "spark.rtfilter.python": str(script),
+    }
+    with spark_application("rtfilter mutations", conf) as spark:
+        yield spark

@@ -14,6 +14,7 @@ import rtfilter
 from rtfilter.bench.suites.data_cache import DataCache
 from rtfilter.bench.suites.suite import DataRequest, SuiteData
 from rtfilter.bridge import jvm
+from tests.spark.applications import application, give_time
 from tpch.suites import QUERY_IDS, TPCH_SUITE
 
 SCALE = 0.01
@@ -44,24 +45,13 @@ def suite_data(tmp_path_factory: pytest.TempPathFactory) -> SuiteData:
 @pytest.fixture(scope="module")
 def one_core(suite_data: SuiteData, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     scratch: Path = tmp_path_factory.mktemp("spark")
-    builder = (
-        SparkSession.builder.master("local[1]")
-        .appName("rtfilter with one core")
-        .config("spark.ui.enabled", "false")
-        .config("rtfilter.feedback.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
-    )
-    spark = rtfilter.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
-    spark.conf.set("rtfilter.footers.waitMs", "20000")
-    spark.conf.set("rtfilter.cost", "always")
-    for name, path in suite_data.tables.items():
-        spark.read.parquet(str(path)).createOrReplaceTempView(name)
-    yield spark
-    spark.stop()
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.autoBroadcastJoinThreshold": "-1"}
+    with application("rtfilter with one core", conf, scratch=scratch, master="local[1]") as spark:
+        give_time(spark)
+        spark.conf.set("rtfilter.cost", "always")
+        for name, path in suite_data.tables.items():
+            spark.read.parquet(str(path)).createOrReplaceTempView(name)
+        yield spark
 
 
 @pytest.mark.parametrize("query_id", QUERY_IDS)

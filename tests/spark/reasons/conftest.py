@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-import rtfilter
+from tests.spark.applications import LITTLE_MEMORY, application
 from tests.spark.reasons.golden import Golden
 from tests.spark.reasons.row import Scene
 from tests.spark.reasons.rows import ROWS
 
-POOL_BYTES = 24 << 20
 HOST = """\
 #!{python}
 from pathlib import Path
@@ -59,27 +58,15 @@ def session(tmp_path_factory: pytest.TempPathFactory, fault_file: Path, far_fold
     interpreter = scratch / "interpreter"
     interpreter.write_text(HOST.format(python=sys.executable, fault=str(fault_file)))
     interpreter.chmod(interpreter.stat().st_mode | stat.S_IXUSR)
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("rtfilter reasons")
-        .config("spark.ui.enabled", "false")
-        .config("spark.rtfilter.feedback.enabled", "false")
-        .config("spark.rtfilter.python", str(interpreter))
-        .config("spark.sql.shuffle.partitions", "2")
-        # What tasks may hold in all is little; Spark's own sorts spill.
-        .config("spark.memory.fraction", "1.0")
-        .config("spark.testing.memory", str(POOL_BYTES))
-        .config("spark.testing.reservedMemory", "1")
-        .config("spark.buffer.pageSize", "65536")
+    conf = {
+        "spark.rtfilter.python": str(interpreter),
+        "spark.sql.shuffle.partitions": "2",
+        **LITTLE_MEMORY,
         # A filesystem other than the local one, on which the same files are.
-        .config("spark.hadoop.fs.viewfs.mounttable.far.link./here", far_folder.as_uri())
-        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
-    )
-    spark = rtfilter.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    yield spark
-    spark.stop()
+        "spark.hadoop.fs.viewfs.mounttable.far.link./here": far_folder.as_uri(),
+    }
+    with application("rtfilter reasons", conf, scratch=scratch, log_level="OFF") as spark:
+        yield spark
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-import rtfilter
 from rtfilter.bridge.jar import find_spark, scala_compiler
+from tests.spark.applications import application, give_time, show_tables
 from tests.spark.cases import FACT_FILES, dim_table, fact_table, write_files
 from tests.spark.shuffled.jobs import jobs_of, packs_rejected
 
@@ -24,24 +24,17 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     subprocess.run([*scala_compiler(find_spark()), "-d", str(classes), str(SOURCE)], check=True, timeout=240)
     write_files(fact_table(), folder / "fact", FACT_FILES)
     write_files(dim_table(), folder / "dim", 1)
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("rtfilter on a driver of its own")
-        .config("spark.ui.enabled", "false")
-        .config("rtfilter.feedback.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
-        .config("spark.driver.extraClassPath", str(classes))
-        .config("spark.shuffle.manager", MANAGER)
-    )
-    spark = rtfilter.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    spark.conf.set("rtfilter.cost", "always")
-    spark.conf.set("rtfilter.planner.timeoutMs", "30000")
-    for name in ("fact", "dim"):
-        spark.read.parquet(str(folder / name)).createOrReplaceTempView(name)
-    yield spark
-    spark.stop()
+    conf = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.driver.extraClassPath": str(classes),
+        "spark.shuffle.manager": MANAGER,
+    }
+    with application("rtfilter on a driver of its own", conf) as spark:
+        give_time(spark)
+        spark.conf.set("rtfilter.cost", "always")
+        show_tables(spark, folder, ("fact", "dim"))
+        yield spark
 
 
 def test_a_job_collects_what_the_driver_cannot_read(alone: SparkSession) -> None:

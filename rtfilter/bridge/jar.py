@@ -60,7 +60,7 @@ def find_spark() -> SparkInstall:
 
 
 def source_files(spark: SparkInstall) -> list[Path]:
-    """The Scala sources for a Spark version: what is common, and what only this version needs.
+    """The Scala sources for a Spark version, from all folders below: what is common, and what only this version needs.
 
     Raises:
         UnsupportedSparkError: there are none for this version.
@@ -69,14 +69,14 @@ def source_files(spark: SparkInstall) -> list[Path]:
     if not own.is_dir():
         known = sorted(folder.name.removeprefix("spark-") for folder in SOURCES.glob("spark-*"))
         raise UnsupportedSparkError(f"rtfilter has no bridge for Spark {spark.version}; it has one for: {', '.join(known)}.")
-    return sorted((SOURCES / "common").glob("*.scala")) + sorted(own.glob("*.scala"))
+    return [source for folder in (SOURCES / "common", own) for source in sorted(folder.rglob("*.scala"))]
 
 
 def jar_name(spark: SparkInstall) -> str:
     """The name of a jar in the cache; it tells Spark's version and the sources' digest."""
     digest = hashlib.sha256()
     for source in source_files(spark):
-        digest.update(source.name.encode())
+        digest.update(source.relative_to(SOURCES).as_posix().encode())
         digest.update(source.read_bytes())
     return f"rtfilter-bridge-spark{spark.version}-{digest.hexdigest()[:16]}.jar"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rtfilter.options import OPTIONS, PLACE, SPARK_CONF
 
-SOURCE = Path(__file__).resolve().parents[2] / "rtfilter" / "bridge" / "scala" / "common" / "LayerOptions.scala"
+SOURCE = Path(__file__).resolve().parents[2] / "rtfilter" / "bridge" / "scala" / "common" / "session" / "LayerOptions.scala"
 
 
 def test_the_bridge_and_the_table_agree() -> None:

@@ -16,7 +16,7 @@ from tests.spark.reasons.rows import ROWS
         ("INDEX_STALE", "rtfilter/store/index_use.py"),
         ("NOT_FILLED", "rtfilter/report.py"),
         ("NOTHING_DUE", "rtfilter/report_plan.py"),
-        ("NO_MEMORY", "rtfilter/bridge/scala/common/CollectKeys.scala"),
+        ("NO_MEMORY", "rtfilter/bridge/scala/common/fill/CollectKeys.scala"),
     ],
 )
 def test_codes_are_found_in_every_layer(code: str, file: str) -> None:

@@ -17,7 +17,7 @@ from rtfilter.host.server import _answer
 from rtfilter.masking import without_secrets
 from tests.report.records import candidate, decision, record
 
-SCALA = Path(rtfilter.masking.__file__).parent / "bridge" / "scala" / "common" / "Masking.scala"
+SCALA = Path(rtfilter.masking.__file__).parent / "bridge" / "scala" / "common" / "session" / "Masking.scala"
 MASKED = {
     "s3a://KEY:SECRET@bucket/table": "s3a://***@bucket/table",
     "can't list s3a://KEY:SE+CR=ET@bucket/t: denied": "can't list s3a://***@bucket/t: denied",

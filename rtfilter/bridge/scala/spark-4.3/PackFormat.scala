@@ -49,7 +49,7 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     : PartitionedFile => Iterator[InternalRow] = {
     // Spark's own reader also leaves in hadoopConf all that the readers look for there.
     val whole = super.buildReaderWithPartitionValues(session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
-    val shared = Carried(session.sparkContext, new NarrowedPacks(selection.forTasks, predicates, new SerializableConfiguration(hadoopConf)))
+    val shared = BroadcastValue(session.sparkContext, new NarrowedPacks(selection.forTasks, predicates, new SerializableConfiguration(hadoopConf)))
     val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(session.sessionState.conf, options, partitionSchema, requiredSchema))
     val (counter, skipped) = (packsRead, rowsSkipped)
     file => {

@@ -105,9 +105,9 @@ object Snapshot {
       case rows: RowFilterExec => add("kind" -> "other", "runs" -> Seq(rows.filter))
       case _ => add("kind" -> "other")
     }
-    RowPlace.byPlace(plan).foreach(json.put("by_place", _))
-    RowPlace.byOrder(plan).foreach(json.put("by_order", _))
-    if (RowPlace.asksForFile(plan)) json.put("asks_for_file", true)
+    RowOrder.byPlace(plan).foreach(json.put("by_place", _))
+    RowOrder.byOrder(plan).foreach(json.put("by_order", _))
+    if (RowOrder.asksForFile(plan)) json.put("asks_for_file", true)
     Literals.addTo(json, plan)
     if (Literals.isThinned(plan)) json.put("thinned", true)
     json

@@ -43,7 +43,7 @@ object Verification {
    * ORDER BY with LIMIT: checked on 4.3, the rows of its tasks are put together as they end (TakeOrderedAndProjectExec.executeCollect).
    */
   private def takenFromShuffles(plan: SparkPlan): Seq[SparkPlan] = {
-    def goesByOrder(node: SparkPlan): Boolean = isLimit(node) || RowPlace.byOrder(node).isDefined || RowPlace.byPlace(node).isDefined
+    def goesByOrder(node: SparkPlan): Boolean = isLimit(node) || RowOrder.byOrder(node).isDefined || RowOrder.byPlace(node).isDefined
     val own = plan.collect {
       case node: TakeOrderedAndProjectExec => node
       case node if goesByOrder(node) && node.exists(_.isInstanceOf[ShuffleExchangeLike]) => node

@@ -11,7 +11,7 @@ import scala.collection.mutable
  *
  * Checked on 4.3: a re-plan is made from the same logical nodes, so that what it leaves alone has the same expressions, ids included.
  */
-final class LastAnswer(root: NumberedNode, placements: Seq[Placement], statics: Seq[StaticPlacement], unsettled: Seq[Int], val wantsEnd: Boolean) {
+final class ReusableAnswer(root: NumberedNode, placements: Seq[Placement], statics: Seq[StaticPlacement], unsettled: Seq[Int], val wantsEnd: Boolean) {
   /**
    * The plan with what is still open of the answer; None where the plan is another one, or a build side larger than was expected, or where a scan
    * is still to come for which sizes may bring another answer. Unless no scan's stage starts with it: the end of what is waited for brings another plan.

@@ -12,18 +12,18 @@ import scala.util.Try
  *
  * Checked on 4.3: columnar rules run once on such a plan, and on every stage of an adaptive one, whose scans have been seen before.
  */
-class NarrowAtOnce(session: SparkSession) extends ColumnarRule {
+class FilterUnstagedPlans(session: SparkSession) extends ColumnarRule {
   private lazy val layer = new LayerSession(session)
   private lazy val place = new PlaceFilters(session, staticOnly = true)
   private lazy val fill = new FillFilters(session, atOnce = true)
 
   override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
     override def apply(plan: SparkPlan): SparkPlan =
-      if (layer.enabled && layer.adaptive && !NarrowAtOnce.isSeen(plan) && Try(StaticPredicates.concerns(layer, plan)).getOrElse(false)) fill(place(plan)) else plan
+      if (layer.enabled && layer.adaptive && !FilterUnstagedPlans.isSeen(plan) && Try(StaticPredicates.concerns(layer, plan)).getOrElse(false)) fill(place(plan)) else plan
   }
 }
 
-object NarrowAtOnce {
+object FilterUnstagedPlans {
   private val Seen: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("rtfilter.seen")
 
   /** Adaptive execution has shown this plan to the first hook. */

@@ -6,13 +6,13 @@ import scala.collection.mutable
  * How long the layer itself holds up a query in the driver, in nanoseconds by step. A step inside another one counts for itself only, so that all
  * steps add up to the whole. What runs in the background is not in it.
  */
-final class OwnTime {
+final class LayerTime {
   private val spent = mutable.LinkedHashMap.empty[String, Long]
   def add(step: String, nanos: Long): Unit = synchronized { spent(step) = spent.getOrElse(step, 0L) + nanos }
   def toMs: Map[String, Double] = synchronized(spent.map { case (step, nanos) => step -> nanos / 1e6 }.toMap)
 }
 
-object OwnTime {
+object LayerTime {
   private final class Step(val name: String, val outer: Step) {
     val began: Long = System.nanoTime()
     var inner = 0L

@@ -96,7 +96,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
 
   private def rowFilter(k: FilledKey): SparkPlan => RowFilterExec = {
     val sc = scan.relation.sparkSession.sparkContext
-    val test = new SharedTest(k.sink.test, Carried(sc, k.sink.test))
+    val test = new SharedTest(k.sink.test, BroadcastValue(sc, k.sink.test))
     child => RowFilterExec(k.columns, test, k.key.keepNulls, k.placeholder.id, child)(RowFilterExec.counts(sc))
   }
 

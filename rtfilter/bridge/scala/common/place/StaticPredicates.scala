@@ -20,7 +20,7 @@ object StaticPredicates extends PredicateHelper {
   private val LookAgainMs = 60000L
 
   /** By place: whether it has a store, or had one; None while nobody knows. And when that was looked up on another filesystem. */
-  private val stores = Latest.map[Path, (Option[Boolean], Long)](10000)
+  private val stores = BoundedMap[Path, (Option[Boolean], Long)](10000)
 
   def concerns(layer: LayerSession, plan: SparkPlan): Boolean = plan.exists { case scan: FileSourceScanExec => concerns(layer, scan); case _ => false }
 

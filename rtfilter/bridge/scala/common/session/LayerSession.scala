@@ -29,7 +29,7 @@ final class LayerSession(val session: SparkSession) extends Logging {
       "case_sensitive" -> conf.caseSensitiveAnalysis, "field_id_read" -> conf.parquetFieldIdReadEnabled, "reuse" -> conf.exchangeReuseEnabled,
       "cores" -> LayerSession.cores(session.sparkContext), "version" -> session.sparkContext.version, "master" -> session.sparkContext.master)) ++ fields: _*)
     val answer = host.ask(python, timeoutMs.getOrElse(number("rtfilter.planner.timeoutMs", 2000L)), message, body)
-    OwnTime.elsewhere(s"host: $op", (answer.json.path("took_ms").asDouble(0.0) * 1e6).toLong)
+    LayerTime.elsewhere(s"host: $op", (answer.json.path("took_ms").asDouble(0.0) * 1e6).toLong)
     if (!answer.json.path("ok").asBoolean(false)) throw new Refused(answer.json.path("error").asText("the planner gave no reason"))
     answer
   }
@@ -81,7 +81,7 @@ object LayerSession {
   }
 
   /** A session that ends does not say so. */
-  private val warned = Latest.map[(String, String), java.lang.Boolean](1000)
+  private val warned = BoundedMap[(String, String), java.lang.Boolean](1000)
 
   /** How many tasks run side by side; spark.default.parallelism, where it is set, says something else. SparkContext.numDriverCores: checked on 4.3. */
   def cores(context: SparkContext): Int =

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.window.{WindowExecBase, WindowGroupLimitExec}
 
 /** What of an operator goes by the place of its rows (their partition, their number in it), or by the order in which they come: docs/protocol.md, "plan". */
-object RowPlace {
+object RowOrder {
   /** The first expression of an operator that may give a row another value at another place. All that the operator evaluates is looked at. */
   def byPlace(plan: SparkPlan): Option[String] = plan.expressions.iterator.flatMap(in).nextOption().map(_.toString.take(200))
 

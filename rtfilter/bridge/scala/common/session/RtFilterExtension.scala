@@ -18,8 +18,8 @@ class RtFilterExtension extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(session => new StartHost(session))
     extensions.injectQueryStagePrepRule(session => new PlaceFilters(session))
     extensions.injectQueryStageOptimizerRule(session => new FillFilters(session))
-    extensions.injectQueryStageOptimizerRule(session => new CutAgain(session))
-    extensions.injectColumnar(session => new NarrowAtOnce(session))
+    extensions.injectQueryStageOptimizerRule(session => new ResizeTasks(session))
+    extensions.injectColumnar(session => new FilterUnstagedPlans(session))
   }
 }
 

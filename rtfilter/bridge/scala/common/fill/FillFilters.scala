@@ -21,7 +21,7 @@ class FillFilters(session: SparkSession, atOnce: Boolean = false) extends Rule[S
     if (!atOnce) QueryLog.starts(layer)
     val scans = plan.collect { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => scan }
     if (scans.isEmpty && !plan.exists(_.isInstanceOf[Gate])) plan
-    else OwnTime.in(layer, "fill")(try {
+    else LayerTime.in(layer, "fill")(try {
       if (layer.enabled && scans.nonEmpty) fill(plan, scans) else FilledStage.asPlanned(plan)
     } catch {
       case e if FillFilters.isCancellation(e) => throw e
@@ -34,7 +34,7 @@ class FillFilters(session: SparkSession, atOnce: Boolean = false) extends Rule[S
     val placeholders = scans.flatMap(RuntimeFilter.in).map(f => f.id -> f).toMap
     val sources = sourcesOf(plan, placeholders.keySet)
     val jobFromRows = layer.number("rtfilter.keys.jobFromRows", 65536L)
-    val (missed, found) = sources.map(source => source -> OwnTime.in(layer, "collect keys")(source.collect(jobFromRows))).partitionMap {
+    val (missed, found) = sources.map(source => source -> LayerTime.in(layer, "collect keys")(source.collect(jobFromRows))).partitionMap {
       case (source, Left(why)) => Left(source.skipped(why))
       case (source, Right(sinks)) => Right(source.own.map(key =>
         FilledKey(placeholders(key.placeholder), key, sinks(source.all.indexWhere(_.nameless == key.nameless)), source.rows)))
@@ -42,8 +42,8 @@ class FillFilters(session: SparkSession, atOnce: Boolean = false) extends Rule[S
     val keys = found.flatten.map(k => k.placeholder.id -> k).toMap
     val collected = System.nanoTime()
     val concerned = scans.distinct.map(scan => new ScanFill(layer, scan, RuntimeFilter.in(scan).flatMap(f => keys.get(f.id)))).filter(_.expected > 0)
-    OwnTime.in(layer, "list files")(concerned.foreach(_.files.digest))
-    val answer = if (concerned.isEmpty) None else Some(OwnTime.in(layer, "ask for verdicts")(askForVerdicts(concerned)))
+    LayerTime.in(layer, "list files")(concerned.foreach(_.files.digest))
+    val answer = if (concerned.isEmpty) None else Some(LayerTime.in(layer, "ask for verdicts")(askForVerdicts(concerned)))
     val asked = System.nanoTime()
     val filters = answer.toSeq.flatMap(a => Json.items(a.json, "filters")).map(_.asInstanceOf[ObjectNode])
     val verdicts = answer.toSeq.flatMap(a => Json.items(a.json, "scans"))
@@ -53,7 +53,7 @@ class FillFilters(session: SparkSession, atOnce: Boolean = false) extends Rule[S
     val filled = verdicts.map(v => concerned(v.get("scan").asInt).outcome(answer.get, v.asInstanceOf[ObjectNode], filters, fillMs))
     val record = Json.obj("ms" -> (asked - started) / 1e6, "collect_ms" -> (collected - started) / 1e6,
       "round_trip_ms" -> (asked - collected) / 1e6, "footers" -> answer.map(_.json.path("footers")), "filters" -> (filters ++ missed.flatten))
-    val result = OwnTime.in(layer, "narrow")(FilledStage(plan, filled))
+    val result = LayerTime.in(layer, "narrow")(FilledStage(plan, filled))
     QueryLog.filled(layer, decisionIds(scans), record, result.collect { case scan: NarrowedScan => ScanMetrics(scan) },
       result.collect { case rows: RowFilterExec => RowMetrics(rows.filter, rows.metrics) })
     result

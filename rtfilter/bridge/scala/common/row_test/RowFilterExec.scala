@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.DataType
 
 /** A filter's test as tasks get it, once per executor. Equal by content, so that equal stages stay equal. */
-final class SharedTest(@transient private val local: KeyTest, val shared: Carried[KeyTest]) extends Serializable {
+final class SharedTest(@transient private val local: KeyTest, val shared: BroadcastValue[KeyTest]) extends Serializable {
   val name: String = local.getClass.getName
   @transient lazy val summary: String = s"${local.getClass.getSimpleName}, ${local.memoryBytes} bytes"
   private val hash = local.hashCode

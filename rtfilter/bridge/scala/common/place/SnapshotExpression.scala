@@ -26,7 +26,7 @@ object SnapshotExpression {
   /** What is shown with what is in it: the step that it adds is its own. */
   private def made(e: Expression, fields: (String, Any)*): ObjectNode = {
     val json = Json.obj(fields :+ ("type" -> e.dataType.catalogString): _*)
-    if (RowPlace.in(e).isDefined) json.put("deterministic", false)
+    if (RowOrder.in(e).isDefined) json.put("deterministic", false)
     if (!isSilent(e)) Json.put(json, "steps", Seq(step(e)))
     json
   }
@@ -37,7 +37,7 @@ object SnapshotExpression {
 
   /** With what it may do that a filter below must heed. */
   def flagged(e: Expression, json: ObjectNode): ObjectNode = {
-    if (RowPlace.in(e).isDefined) json.put("deterministic", false)
+    if (RowOrder.in(e).isDefined) json.put("deterministic", false)
     work(Seq(e)).foreach { case (name, value) => Json.put(json, name, value) }
     json
   }

@@ -25,9 +25,9 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
   private val rowFilters = mutable.ArrayBuffer.empty[RowMetrics]
 
   /** By thread: adaptive execution makes all plans of a query in one, those of a subquery in another. Checked on 4.3. */
-  val answers = mutable.Map.empty[Thread, LastAnswer]
+  val answers = mutable.Map.empty[Thread, ReusableAnswer]
   /** What the layer held the query up for. */
-  val own = new OwnTime
+  val own = new LayerTime
   val files = mutable.Map.empty[(Int, Seq[Expression]), ScanFiles]
   private var ended = false
   /** As it was at its end: a plan that runs again counts anew. */
@@ -42,7 +42,7 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
   def ran(ids: Seq[String]): Unit = synchronized(ofPlans ++= ids)
   def has(id: String): Boolean = synchronized(decisions.contains(id) || ofPlans(id))
   def end(): Unit = synchronized { atEnd = Some(toJson); ended = true; answers.clear(); files.clear() }
-  def remember(answer: LastAnswer): Unit = synchronized { wantsEnd ||= answer.wantsEnd; if (!ended) answers(Thread.currentThread) = answer }
+  def remember(answer: ReusableAnswer): Unit = synchronized { wantsEnd ||= answer.wantsEnd; if (!ended) answers(Thread.currentThread) = answer }
 
   def decided(id: String, decision: ObjectNode): Unit = synchronized { decisions.getOrElseUpdate(id, decision); () }
   def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized { fills += fill; scans ++= narrowed; rowFilters ++= rows }
@@ -101,7 +101,7 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     record(layer).foreach(_.decided(id, decision))
   }
 
-  def remember(layer: LayerSession, answer: LastAnswer): Unit = synchronized(record(layer).foreach(_.remember(answer)))
+  def remember(layer: LayerSession, answer: ReusableAnswer): Unit = synchronized(record(layer).foreach(_.remember(answer)))
   def spent(layer: LayerSession, steps: Seq[(String, Long)]): Unit = synchronized(layer.executionId.flatMap(id => records.get(Run(id, 0)))).foreach(r => steps.foreach((r.own.add _).tupled))
 
   /**
@@ -115,7 +115,7 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
       .getOrElseUpdate((System.identityHashCode(location), static), new ScanFiles(location, static))
   }
 
-  def answer(layer: LayerSession): Option[LastAnswer] = synchronized(record(layer).flatMap(_.answers.get(Thread.currentThread)))
+  def answer(layer: LayerSession): Option[ReusableAnswer] = synchronized(record(layer).flatMap(_.answers.get(Thread.currentThread)))
 
   def filled(layer: LayerSession, decisionIds: Iterable[String], fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized {
     record(layer).foreach { r =>

@@ -23,13 +23,13 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
   override def apply(plan: SparkPlan): SparkPlan = {
     QueryLog.prepared(layer, plan, staticOnly)
     if (!layer.enabled) plan
-    else OwnTime.in(layer, "look")(try {
+    else LayerTime.in(layer, "look")(try {
       GateChildren.noteStages(plan)
-      NarrowAtOnce.markSeen(plan)
+      FilterUnstagedPlans.markSeen(plan)
       if (!PlaceFilters.concerns(plan) && !StaticPredicates.concerns(layer, plan) || plan.exists(_.isInstanceOf[Gate])) plan
       else {
         if (Verification.wanted(layer, plan)) Verification.run(session, plan)
-        OwnTime.in(layer, "compare")(QueryLog.answer(layer).flatMap(last => Try(last.onto(plan)).toOption.flatten)).getOrElse(place(plan))
+        LayerTime.in(layer, "compare")(QueryLog.answer(layer).flatMap(last => Try(last.onto(plan)).toOption.flatten)).getOrElse(place(plan))
       }
     } catch {
       case mismatch: ResultMismatch => throw mismatch
@@ -41,21 +41,21 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
     val started = System.nanoTime()
     val root = Snapshot.number(plan)
     val id = PlaceFilters.nextDecision()
-    val nodes = OwnTime.in(layer, "snapshot")(Snapshot.nodes(root))
-    OwnTime.in(layer, "conditions")(StaticPredicates.addTo(layer, root, nodes))
-    val answer = OwnTime.in(layer, "ask for a plan")(
+    val nodes = LayerTime.in(layer, "snapshot")(Snapshot.nodes(root))
+    LayerTime.in(layer, "conditions")(StaticPredicates.addTo(layer, root, nodes))
+    val answer = LayerTime.in(layer, "ask for a plan")(
       layer.ask("plan", Seq("decision" -> id, "execution" -> layer.executionId, "static_only" -> staticOnly, "goes_on" -> layer.goesOn, "nodes" -> nodes)).json)
     for (field <- Seq("candidates", "placeholders", "unsettled") if !answer.path(field).isArray) throw new IllegalStateException(s"The planner's answer to a plan has no $field.")
     layer.warnOfIgnored()
     Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
     val placements = Json.items(answer, "placeholders").map(Placement(_))
     val statics = Json.items(answer, "statics").map(StaticPlacement(_))
-    val placed = if (placements.isEmpty && statics.isEmpty) plan else OwnTime.in(layer, "place")(new PlacedPlan(root, placements, statics).plan)
+    val placed = if (placements.isEmpty && statics.isEmpty) plan else LayerTime.in(layer, "place")(new PlacedPlan(root, placements, statics).plan)
     val decision = Json.obj("decision" -> id, "ms" -> (System.nanoTime() - started) / 1e6, "candidates" -> answer.get("candidates"),
       "placeholders" -> answer.get("placeholders"), "warnings" -> Json.items(answer, "warnings"))
     placed.setTagValue(PlacedKey.Decision, Json.mapper.writeValueAsString(decision))
     QueryLog.planned(layer, id, decision)
-    QueryLog.remember(layer, new LastAnswer(root, placements, statics, Json.items(answer, "unsettled").map(_.asInt), answer.path("wants_end").asBoolean(false)))
+    QueryLog.remember(layer, new ReusableAnswer(root, placements, statics, Json.items(answer, "unsettled").map(_.asInt), answer.path("wants_end").asBoolean(false)))
     if (!staticOnly) placed.foreach { case scan: FileSourceScanExec if RuntimeFilter.in(scan).nonEmpty => Footers.fetchAhead(layer, scan); case _ => }
     placed
   }

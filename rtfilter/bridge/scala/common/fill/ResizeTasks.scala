@@ -16,7 +16,7 @@ import org.apache.spark.sql.internal.SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES
  * that are cut alike are cut again alike, or none of them. Split partitions, of a skewed join or a local read, stand for several reads of one
  * reducer: a plan with any is left alone. So is a shuffle that a user asked for, whose size is that of files perhaps.
  */
-class CutAgain(session: SparkSession) extends Rule[SparkPlan] {
+class ResizeTasks(session: SparkSession) extends Rule[SparkPlan] {
   private lazy val layer = new LayerSession(session)
 
   override def apply(plan: SparkPlan): SparkPlan = try {
@@ -29,7 +29,7 @@ class CutAgain(session: SparkSession) extends Rule[SparkPlan] {
   }
 
   private def recut(plan: SparkPlan, groups: Seq[Seq[CutRead]]): SparkPlan = if (groups.isEmpty) plan else {
-    val answers = Json.items(OwnTime.in(layer, "share out")(layer.ask("tasks", Seq("groups" -> groups.map(asked))).json), "groups")
+    val answers = Json.items(LayerTime.in(layer, "share out")(layer.ask("tasks", Seq("groups" -> groups.map(asked))).json), "groups")
     val cuts = groups.zip(answers).collect { case (group, answer) if !answer.isNull =>
       val cut = Json.items(answer, "ranges").map(range => range.get(0).asInt -> range.get(1).asInt)
       require(cut.head._1 == 0 && cut.last._2 == group.head.sizes.length && cut.forall(range => range._1 < range._2) && cut.zip(cut.drop(1)).forall { case (a, b) => a._2 == b._1 }, s"gaps in $cut.")

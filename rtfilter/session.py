@@ -8,10 +8,10 @@ from typing import ParamSpec, TypeVar, cast, overload
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rtfilter.bridge import jvm, scope
+from rtfilter.bridge import jvm, thread_options
 from rtfilter.bridge.failures import translate_failures
 from rtfilter.bridge.jar import ensure_jar
-from rtfilter.bridge.submitted import submitted_conf
+from rtfilter.bridge.submitted_conf import submitted_conf
 from rtfilter.errors import NotConfiguredError
 from rtfilter.options import keyword_entries, own_interpreter
 
@@ -74,7 +74,7 @@ def attach(spark: SparkSession) -> SparkSession:
         )
     jvm.offer_interpreter(spark, own_interpreter())
     translate_failures()
-    scope.enter(spark.sparkContext)
+    thread_options.enter(spark.sparkContext)
     return spark
 
 
@@ -116,7 +116,7 @@ def pruned(
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             for session in _sessions_of([*args, *kwargs.values()]):
                 attach(session)
-            with scope.of_thread(entries):
+            with thread_options.of_thread(entries):
                 result = wrapped(*args, **kwargs)
             return cast(R, prune(result, **options)) if isinstance(result, DataFrame) else result
 

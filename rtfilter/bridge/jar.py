@@ -20,7 +20,7 @@ from rtfilter.bridge.java import find_java
 from rtfilter.bridge.kept_jar import keep_digest, kept_jar
 from rtfilter.errors import JarBuildError, UnsupportedSparkError
 from rtfilter.folders import CACHE_VARIABLE, cache_directory
-from rtfilter.own_folders import own_folder_in
+from rtfilter.private_folders import own_folder_in
 
 SOURCES = Path(__file__).parent / "scala"
 LOCK_WAIT_S = 300

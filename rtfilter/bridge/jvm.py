@@ -8,7 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from rtfilter.bridge.clones import clone_of
+from rtfilter.bridge.session_clones import clone_of
 from rtfilter.errors import NotConfiguredError
 from rtfilter.masking import without_secrets
 

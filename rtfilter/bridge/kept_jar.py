@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from rtfilter.own_folders import check_own_file
+from rtfilter.private_folders import check_own_file
 
 _SUFFIX = ".sha256"
 # Whatever the umask says. An image may let other users read what root has compiled.

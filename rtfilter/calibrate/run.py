@@ -14,9 +14,9 @@ from planner.inputs.machine import Constants
 from rtfilter.bench.engines.spark_session import start_session
 from rtfilter.bridge.jar import find_spark
 from rtfilter.calibrate.arithmetic import constants_from
+from rtfilter.calibrate.constants_file import calibration_file, check_place, write_calibration
 from rtfilter.calibrate.fingerprint import Fingerprint, fingerprint_here
 from rtfilter.calibrate.measure import best_times
-from rtfilter.calibrate.stored import calibration_file, check_place, write_calibration
 from rtfilter.calibrate.trials import make_tables, trials_on
 from rtfilter.errors import CalibrationError, RtFilterError, first_line
 

@@ -47,8 +47,8 @@ def calibrate(master: str, rows: int, location: Path | None, show: bool, as_json
 
 def _show(master: str, as_json: bool) -> None:
     from planner.inputs.machine import DEFAULTS
+    from rtfilter.calibrate.constants_file import read_calibration
     from rtfilter.calibrate.run import place_of
-    from rtfilter.calibrate.stored import read_calibration
 
     fingerprint, path = place_of(master)
     found = read_calibration(fingerprint, path)

@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from rtfilter.errors import QueryLogError
 from rtfilter.masking import without_secrets
-from rtfilter.own_files import check_own, open_own
+from rtfilter.private_files import check_own, open_own
 from rtfilter.report import report_from_record
 from rtfilter.report_digest import without_literals
 

@@ -18,17 +18,17 @@ from planner.questions import place, static
 from planner.static.answer import with_statics
 from planner.static.index_remarks import with_index_remarks
 from rtfilter.errors import ProtocolError
-from rtfilter.feedback.looks import Looks
-from rtfilter.feedback.memory import Memory, OfExecution
-from rtfilter.feedback.store import FeedbackStore
+from rtfilter.feedback.bounded_memory import Memory, OfExecution
+from rtfilter.feedback.final_plans import FinalPlans
+from rtfilter.feedback.history_file import FeedbackStore
 from rtfilter.folders import cache_directory
-from rtfilter.host.accounts import Accounts
+from rtfilter.host.ended_queries import Accounts
 from rtfilter.host.fills import Message, answer_fill, parse_scan, shares_passed
+from rtfilter.host.filter_history import FilterHistory
 from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.host.input_pipe import widened_input_pipe_bytes
-from rtfilter.host.machines import machine_of
-from rtfilter.host.past import Past
-from rtfilter.host.statics import indexes_of_scans, indexes_of_targets
+from rtfilter.host.machine_constants import machine_of
+from rtfilter.host.static_predicates import indexes_of_scans, indexes_of_targets
 from rtfilter.host.table_facts import with_table_facts
 from rtfilter.host.tasks import answer_tasks
 from rtfilter.options import Options, defaults
@@ -70,7 +70,7 @@ class Requests:
         self.store = self.packs.footers
         self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
         self._seen_rows: Memory[int] = Memory()
-        self._looks = Looks()
+        self._final_plans = FinalPlans()
         self._shares: Memory[float] = Memory()
         self._waits: Memory[RowWork] = Memory()
         self._placed: Memory[bool] = Memory()
@@ -144,12 +144,12 @@ class Requests:
             plan = with_rows_left(plan, self._seen_rows.get)
         indexes = indexes_of_scans(self.packs, plan, bool(spark.get("case_sensitive")), options)
         statics = static(plan, settings, indexes) if options.packs_enabled else ()
-        past = Past(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
-        planned = place(plan, settings if past is None else past.recalled(settings))
+        history = FilterHistory(self._accounts.feedback_of(options), options.store_location) if options.feedback_enabled else None
+        planned = place(plan, settings if history is None else history.recalled(settings))
         waits.tell(waits_of(planned))
         placed.tell({each.key_id: True for each in planned.candidates if each.placeholder is not None})
-        answer: dict[str, Any] = planned.to_dict() if past is None else past.named(planned)
-        if past is not None and execution is not None and self._looks.wanted(rows_to_see(plan)):
+        answer: dict[str, Any] = planned.to_dict() if history is None else history.named(planned)
+        if history is not None and execution is not None and self._final_plans.wanted(rows_to_see(plan)):
             answer = {**answer, "wants_end": True}
         if options.packs_enabled:
             scans = (placeholder["scan"] for placeholder in answer["placeholders"])

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, RtFilterError
-from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
+from rtfilter.index.index_places import as_spark_reads, file_access, session_location, storage_at
 from rtfilter.index.spark_runner import SparkRunner
 from rtfilter.index.stats import IndexStats, stats_of
 from rtfilter.index.tables import file_of, is_path, listed_table, root_of, typed_table

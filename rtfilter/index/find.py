@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rtfilter.bridge.files import roots_read
 from rtfilter.errors import NotConfiguredError, RtFilterError
 from rtfilter.index.api import Index, is_of_file
-from rtfilter.index.places import as_spark_reads, file_access, session_location, storage_at
+from rtfilter.index.index_places import as_spark_reads, file_access, session_location, storage_at
 from rtfilter.index.tables import file_of, is_path, listed_table, root_of
 from rtfilter.store.index_facts import roots_of_tables
 from rtfilter.store.index_use import GONE, problem_sentence

@@ -28,7 +28,7 @@ WAVE_BYTES = 256 << 20
 FIRST_WAVE_PORTIONS = 32
 TASKS_PER_CORE = 8
 _PYTHON_ERROR = re.compile(r"[A-Z]\w*Error: ")
-_SHIPPED = ("__init__.py", "errors.py", "folders.py", "lanes.py", "masking.py", "own_folders.py", "version.py", "store")
+_SHIPPED = ("__init__.py", "errors.py", "folders.py", "file_threads.py", "masking.py", "private_folders.py", "version.py", "store")
 
 # Applications whose executors have our code already.
 _equipped: set[str] = set()

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from rtfilter.errors import IndexDefinitionError, did_you_mean, first_line
 from rtfilter.index.arrow_types import spark_type_of
-from rtfilter.index.places import file_access
+from rtfilter.index.index_places import file_access
 from rtfilter.store.packindex.footer import read_tail
 from rtfilter.store.packindex.listing import ListedTable, list_directory, table_files
 from rtfilter.store.packindex.remote import qualified

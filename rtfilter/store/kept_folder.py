@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from rtfilter.own_folders import check_own_file, check_own_folder, own_folder_in, own_name
+from rtfilter.private_folders import check_own_file, check_own_folder, own_folder_in, own_name
 
 FOLDER = "footers"
 # Of the bound of index files' copies (rtfilter.store.cacheBytes); kept footers come beside these.

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from planner.inputs.machine import DEFAULTS
 from rtfilter.calibrate import run
+from rtfilter.calibrate.constants_file import write_calibration
 from rtfilter.calibrate.run import place_of
-from rtfilter.calibrate.stored import write_calibration
 from rtfilter.cli.command import main
 
 

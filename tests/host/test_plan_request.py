@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from planner.plan.errors import SnapshotError
-from rtfilter.feedback.looks import MOST_LOOKS
-from rtfilter.feedback.memory import Memory
+from rtfilter.feedback.bounded_memory import Memory
+from rtfilter.feedback.final_plans import MOST_TIMES
 from rtfilter.host.fills import Message
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
@@ -79,8 +79,8 @@ def test_what_ends_do_not_tell_is_not_asked_for_for_ever(requests: Requests) -> 
         root = merged(probe, DIM, [attr(1)], [attr(11)])
         return bool(plan_request(requests, root, {}, execution, feedback=True).get("wants_end", False))
 
-    assert [wants_end(None) for _ in range(MOST_LOOKS)] == [False] * MOST_LOOKS, "nothing ends that is not executed"
-    assert [wants_end(execution) for execution in range(MOST_LOOKS + 1)] == [True] * MOST_LOOKS + [False]
+    assert [wants_end(None) for _ in range(MOST_TIMES)] == [False] * MOST_TIMES, "nothing ends that is not executed"
+    assert [wants_end(execution) for execution in range(MOST_TIMES + 1)] == [True] * MOST_TIMES + [False]
     assert wants_end(9, literals="y")
 
 

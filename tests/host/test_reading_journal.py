@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 import pytest
 
 from rtfilter.host.frames import PROTOCOL, read_frame, write_frame
-from rtfilter.own_folders import own_name
+from rtfilter.private_folders import own_name
 from rtfilter.store.packindex.reading_journal import ReadingJournal, digest_of
 
 

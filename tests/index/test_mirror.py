@@ -23,7 +23,7 @@ from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.remote_table import list_remote_table
 from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.sketches.asked import ValueTest, long_keys
-from tests.index.far import FarFiles, cache_of, far
+from tests.index.remote_files import FarFiles, cache_of, far
 from tests.index.tables import RUNNER, create_index, storage_of, write_part
 
 

@@ -15,7 +15,7 @@ from rtfilter.store.packindex.listing import list_directory
 from rtfilter.store.packindex.local_cache import digest_name
 from rtfilter.store.packindex.remote_storage import RemoteStorage
 from rtfilter.store.packindex.remote_table import RemoteFile, RemoteSketching, list_remote_table
-from tests.index.far import FarFiles, GoneError, cache_of, far, far_storage
+from tests.index.remote_files import FarFiles, GoneError, cache_of, far, far_storage
 from tests.index.tables import create_index, definition, storage_of, write_part
 from tests.index.test_crashes import act as act_here
 from tests.index.test_crashes import check_readers_are_right, prepared

@@ -15,7 +15,7 @@ from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
 from rtfilter.store.packindex.mirror import MOST_PLACES_AT_ONCE
 from rtfilter.store.sketches.kinds import Bloom
 from rtfilter.store.tables import ColumnFilter
-from tests.index.far import FarFiles, far
+from tests.index.remote_files import FarFiles, far
 from tests.index.tables import create_index, write_spread
 
 

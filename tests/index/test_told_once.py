@@ -14,7 +14,7 @@ from rtfilter.store.packindex.datafiles import LoadedBatches
 from rtfilter.store.packindex.mirror import Mirror
 from rtfilter.store.packindex.shelf import IndexShelf
 from rtfilter.store.packindex.told_once import ToldOnce
-from tests.index.far import FarFiles, cache_of, far
+from tests.index.remote_files import FarFiles, cache_of, far
 
 
 def test_the_same_is_no_news_until_it_changes_or_was_well() -> None:

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import rtfilter
-from rtfilter.feedback.store import WRITE_EVERY_S
+from rtfilter.feedback.history_file import WRITE_EVERY_S
 from rtfilter.folders import cache_directory
 from rtfilter.index.api import Index
 from rtfilter.store.sketches.kinds import Bloom

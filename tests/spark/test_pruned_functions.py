@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import rtfilter
-from rtfilter.bridge import jvm, scope
+from rtfilter.bridge import jvm, thread_options
 
 SQL = "select fact.v from fact join dim on k = id where name in ('n5', 'n7')"
 
@@ -75,7 +75,7 @@ def test_the_layer_is_off_again_after_an_error(spark: SparkSession) -> None:
 
     with pytest.raises(ValueError, match="as meant"):
         fails(spark)
-    assert spark.sparkContext.getLocalProperty(scope.PROPERTY) is None
+    assert spark.sparkContext.getLocalProperty(thread_options.PROPERTY) is None
     frame = spark.sql(SQL)
     frame.collect()
     assert not narrowed(frame)

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import rtfilter
 from rtfilter.bridge import jvm
-from rtfilter.bridge.clones import MOST_CLONES
+from rtfilter.bridge.session_clones import MOST_CLONES
 
 SQL = "select fact.v from fact join dim on k = id where name in ('n5', 'n7')"
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.folders import cache_directory
-from rtfilter.own_folders import check_own_file, check_own_folder, own_folder_in, own_name
+from rtfilter.private_folders import check_own_file, check_own_folder, own_folder_in, own_name
 from rtfilter.store.index_use import INDEX_CACHE, IndexProblemError
 from rtfilter.store.packindex.storage import DATA, SCRATCH, checked_name, content_name, proper_names
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rtfilter.folders import cache_directory
-from rtfilter.own_folders import make_own
+from rtfilter.private_folders import make_own
 from rtfilter.store.paths import is_remote
 
 # Tables; those that are gone are forgotten first, then the oldest notes.

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rtfilter.lanes import LaneFullError, Lanes
+from rtfilter.file_threads import FileThreads, ThreadsBusyError
 from rtfilter.store.index_use import INDEX_SLOW, INDEX_TOO_LARGE, IndexProblem, IndexProblemError, problem_of
 from rtfilter.store.packindex.allowance import WALL_S, Allowance
 from rtfilter.store.packindex.catalog import Catalog
@@ -53,7 +53,7 @@ class Openings:
         self._journal = journal
         self._suspects = set() if journal is None else set(journal.left_behind)
         self._lock = threading.Lock()
-        self._lanes = Lanes("opening")
+        self._lanes = FileThreads("opening")
         # By the index's directory and cache, and by its identity.
         self.logs: Held[None] = Held(MOST_LOGS_BYTES)
         self.catalogs: Held[Catalog] = Held(MOST_CATALOGS_BYTES)
@@ -105,7 +105,7 @@ class Openings:
             if begun is None:
                 try:
                     done = self._lanes.submit(os.path.dirname(folder), functools.partial(self._work, folder, work))
-                except LaneFullError:
+                except ThreadsBusyError:
                     raise IndexProblemError(_STILL.reason, _STILL.text) from None
                 begun = self._begun[key] = (done, time.monotonic())
         done, at_s = begun

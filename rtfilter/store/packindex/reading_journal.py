@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from rtfilter.own_folders import check_own_file, own_folder_in, own_name
+from rtfilter.private_folders import check_own_file, own_folder_in, own_name
 
 _DIGEST_BYTES = 32
 # Indexes that are read at a time; of more nobody takes notes.

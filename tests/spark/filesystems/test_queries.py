@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import rtfilter
 from rtfilter import Bloom, Index, RtFilterError
 from rtfilter.bridge import jvm
-from rtfilter.own_folders import own_name
+from rtfilter.private_folders import own_name
 from tests.spark.cases import fact_table, write_files
 
 # r is random: every pack's bounds span all keys.

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from tests.spark.kinds.by_order import by_order
-from tests.spark.kinds.by_place import by_place
-from tests.spark.kinds.life import CASES_PER_WORLD, Event
 from tests.spark.kinds.nested import nested
-from tests.spark.kinds.plain import plain_conditions, plain_join, split
+from tests.spark.kinds.plain_joins import plain_conditions, plain_join, split
 from tests.spark.kinds.query import Query
 from tests.spark.kinds.raising import raising
+from tests.spark.kinds.row_order import by_order
+from tests.spark.kinds.row_positions import by_place
 from tests.spark.kinds.shifts import shifted
+from tests.spark.kinds.table_events import CASES_PER_WORLD, Event
 from tests.spark.kinds.udfs import through_python
 from tests.spark.kinds.world import World, draw_world
 

@@ -20,10 +20,10 @@ from tests.spark.differential.engines import PATIENCE
 from tests.spark.differential.time_limit import TimeLimit, TimeLimitError
 from tests.spark.kinds.actions import Doing, take_rows
 from tests.spark.kinds.case import Case, world_of
-from tests.spark.kinds.life import CASES_PER_WORLD, Event
-from tests.spark.kinds.lost import lost_filter
 from tests.spark.kinds.scene import Scene
+from tests.spark.kinds.table_events import CASES_PER_WORLD, Event
 from tests.spark.kinds.udfs import register
+from tests.spark.kinds.unfilled_filters import lost_filter
 
 LONGEST_S = 120.0
 SEVERAL_STAGES = "STAGE_MATERIALIZATION_MULTIPLE_FAILURES"

@@ -13,7 +13,7 @@ import rtfilter
 from rtfilter import Bloom, CMap, Histogram, Index, MinMax, ValueSet
 from rtfilter.index.find import indexes_in
 from tests.spark.kinds.files import FileWriter, write_by_pyarrow
-from tests.spark.kinds.life import Event
+from tests.spark.kinds.table_events import Event
 from tests.spark.kinds.world import DataFile, Table, World, arrow_rows, ddl
 
 SKETCH_TYPES = {"Bloom": Bloom, "ValueSet": ValueSet, "MinMax": MinMax, "Histogram": Histogram, "CMap": CMap}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.spark.kinds.by_place import VALUES
 from tests.spark.kinds.case import ACTIONS, KINDS, Case, generate, world_of
 from tests.spark.kinds.clauses import JOIN_KINDS
 from tests.spark.kinds.files import AT_HAND, FOREIGN
-from tests.spark.kinds.life import CASES_PER_WORLD
+from tests.spark.kinds.row_positions import VALUES
+from tests.spark.kinds.table_events import CASES_PER_WORLD
 from tests.spark.kinds.world import World, draw_world
 
 # All of some worlds, one of many.

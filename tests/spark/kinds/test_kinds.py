@@ -17,9 +17,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.kinds.case import KINDS, generate
-from tests.spark.kinds.life import CASES_PER_WORLD
 from tests.spark.kinds.reproduce import keep
 from tests.spark.kinds.run import Harness
+from tests.spark.kinds.table_events import CASES_PER_WORLD
 from tests.spark.kinds.tally import Tally
 
 CASES = int(os.environ.get("RTFILTER_FUZZ_CASES", "300"))

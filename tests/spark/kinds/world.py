@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from tests.spark.differential.values import arrow_type
 from tests.spark.kinds.files import FileForm, draw_form
-from tests.spark.kinds.life import Event, draw_life
 from tests.spark.kinds.names import Decoy, Naming, draw_naming, quoted
+from tests.spark.kinds.table_events import Event, draw_life
 
 # Columns that entities differ in; the fact table is more or less clustered by all of them.
 KEYS = ("k", "l", "s", "c", "u", "m", "dt", "ts", "x")

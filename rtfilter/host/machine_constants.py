@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.inputs.machine import DEFAULTS, Constants, Machine
+from rtfilter.calibrate.constants_file import calibration_file, read_calibration
 from rtfilter.calibrate.fingerprint import fingerprint_here
-from rtfilter.calibrate.stored import calibration_file, read_calibration
 from rtfilter.errors import CalibrationError
 
 

@@ -15,7 +15,7 @@ from planner.inputs.machine import Constants
 from rtfilter.calibrate.fingerprint import Fingerprint
 from rtfilter.errors import CalibrationError
 from rtfilter.folders import cache_directory
-from rtfilter.own_folders import make_own
+from rtfilter.private_folders import make_own
 
 FORMAT = 1
 RUN_IT = "Run `rtfilter calibrate` again, or remove the file"

@@ -10,8 +10,8 @@ import pytest
 
 from rtfilter.store.packindex import actions, mirror, shelf
 from rtfilter.store.sketches.kinds import Bloom
-from tests.index.asked_host import AskedHost
-from tests.index.far import FarFiles, far
+from tests.index.host_requests import AskedHost
+from tests.index.remote_files import FarFiles, far
 from tests.index.tables import create_index, storage_of, write_spread
 
 

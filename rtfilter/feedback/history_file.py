@@ -18,8 +18,8 @@ from filelock import FileLock
 
 from planner.inputs.filter_history import Observation, Recall, Traits
 from rtfilter.feedback.lessons import Lesson
-from rtfilter.own_files import check_own, open_own
-from rtfilter.own_folders import make_own
+from rtfilter.private_files import check_own, open_own
+from rtfilter.private_folders import make_own
 
 VERSION = 4
 # Of a file of ours, of any version.

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.inputs.filter_history import Observation, Traits
-from rtfilter.feedback import store as module
+from rtfilter.feedback import history_file as module
+from rtfilter.feedback.history_file import MOST_AGE_S, MOST_ENTRIES, MOST_LITERALS, VERSION, Entries, Entry, FeedbackStore, bounded
 from rtfilter.feedback.index_state import index_state
 from rtfilter.feedback.lessons import Lesson
-from rtfilter.feedback.store import MOST_AGE_S, MOST_ENTRIES, MOST_LITERALS, VERSION, Entries, Entry, FeedbackStore, bounded
 from tests.feedback.strange_files import STRANGE, make_strange, state_of
 
 LOSS = Lesson("k", "l", "i", "file:/t", "", "dim.id -> fact.k", True, 1.0)

@@ -12,17 +12,17 @@ import pytest
 
 from planner.inputs.filter_history import Observation, Traits
 from rtfilter.errors import QueryLogError
-from rtfilter.feedback import store
+from rtfilter.feedback import history_file
+from rtfilter.feedback.history_file import FeedbackStore
 from rtfilter.feedback.lessons import Lesson
-from rtfilter.feedback.store import FeedbackStore
+from rtfilter.file_threads import MOST_LANES, MOST_WAITING
 from rtfilter.folders import CACHE_VARIABLE
-from rtfilter.host import accounts, query_log
-from rtfilter.host.accounts import MOST_STORES, Accounts
+from rtfilter.host import ended_queries, query_log
+from rtfilter.host.ended_queries import MOST_STORES, Accounts
 from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.host.requests import FEEDBACK_FILE, Requests
-from rtfilter.lanes import MOST_LANES, MOST_WAITING
 from rtfilter.options import Options
-from rtfilter.own_files import open_own
+from rtfilter.private_files import open_own
 from tests.feedback.test_lessons import executed
 from tests.report.records import outcome
 
@@ -58,7 +58,7 @@ def test_the_log_is_written_in_a_home_folder_and_when_learning_fails(
         raise NotImplementedError("no locks on this filesystem")
 
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(accounts, "lessons_of", fail)
+    monkeypatch.setattr(ended_queries, "lessons_of", fail)
     with pytest.raises(NotImplementedError):
         Accounts(feedback, wait_s=30).add(executed(outcome("d1.0")), options(log_path="~/log.jsonl"))
     assert (tmp_path / "log.jsonl").read_text().count("\n") == 1
@@ -92,7 +92,7 @@ def test_a_log_that_cannot_be_written_is_an_error_and_the_record_is_learned_from
 @pytest.fixture
 def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
     held = Hanging()
-    for module in (query_log, store):
+    for module in (query_log, history_file):
         monkeypatch.setattr(module, "open_own", held)
     yield held
     held.goes_on.set()

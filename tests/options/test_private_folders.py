@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rtfilter.own_folders import check_own_file, own_folder_in
+from rtfilter.private_folders import check_own_file, own_folder_in
 
 SOMEBODY = 12_345
 

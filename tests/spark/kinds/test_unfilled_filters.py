@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rtfilter.report import FilterReport
-from tests.spark.kinds.lost import lost_filter
+from tests.spark.kinds.unfilled_filters import lost_filter
 
 PROBE = "FileScan parquet [k#1] Location: InMemoryFileIndex(1 paths)[file:/tmp/f], ReadSchema: struct<k:int>"
 BUILD = "FileScan parquet [k#2] Location: InMemoryFileIndex(1 paths)[file:/tmp/d], ReadSchema: struct<k:int>"

@@ -8,12 +8,12 @@ from typing import Any
 
 from planner.inputs.settings import PlanSettings
 from planner.placement.answer import FilterPlan, Placeholder
+from rtfilter.feedback.history_file import FeedbackStore
 from rtfilter.feedback.index_state import index_state
-from rtfilter.feedback.store import FeedbackStore
 
 
-class Past:
-    """What earlier queries say to one plan. `location` is rtfilter.store.location: the past does not hold once a table's indexes
+class FilterHistory:
+    """What earlier queries say to one plan. `location` is rtfilter.store.location: it does not hold once a table's indexes
     have changed.
     """
 
@@ -23,7 +23,7 @@ class Past:
         self._state = cache(partial(index_state, location=location))
 
     def recalled(self, settings: PlanSettings) -> PlanSettings:
-        """Settings with which the planner sees the past."""
+        """Settings with which the planner sees what earlier queries did."""
         return replace(settings, recall=self._feedback.recall(self._state))
 
     def named(self, planned: FilterPlan) -> dict[str, Any]:

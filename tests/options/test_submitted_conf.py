@@ -9,8 +9,9 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import rtfilter
-from rtfilter.bridge import jvm, submitted
-from rtfilter.bridge.submitted import arguments_conf, file_conf, submitted_conf
+from rtfilter.bridge import jvm
+from rtfilter.bridge import submitted_conf as submitted
+from rtfilter.bridge.submitted_conf import arguments_conf, file_conf, submitted_conf
 
 FILE = """# spark.jars commented.jar
 spark.jars              a.jar,b.jar

@@ -1,6 +1,6 @@
 """What star queries of TPC-DS would take if the keys of their joins stood in their texts: the limit of any runtime filter. No test.
 
-python tests/measure/limit.py SF LAYOUT [runs], for example: python tests/measure/limit.py 10 clustered 5
+python tests/measure/ideal_filters.py SF LAYOUT [runs], for example: python tests/measure/ideal_filters.py 10 clustered 5
 
 The fact becomes a view with `column in (keys)` for each join of the query on a few keys; finding the keys is not timed. Three modes
 in turns, the first run of each not counted: Spark, rtfilter, Spark with the views. Medians in this order.

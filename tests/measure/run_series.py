@@ -1,9 +1,9 @@
 """Series that take more than one process, one session or one machine: each query's runs are kept, a line for each, in a small file.
 
-    python tests/measure/slices.py keep docs/measured/tpch-sf10-natural.jsonl OUT
-    python tests/measure/slices.py show docs/measured/*.jsonl
-    python tests/measure/slices.py estimates docs/measured/tpch-sf10-natural.jsonl OUT [ANOTHER.jsonl ITS-OUT ...]
-    python tests/measure/slices.py changed docs/measured/tpch-sf10-natural.jsonl OUT
+    python tests/measure/run_series.py keep docs/measured/tpch-sf10-natural.jsonl OUT
+    python tests/measure/run_series.py show docs/measured/*.jsonl
+    python tests/measure/run_series.py estimates docs/measured/tpch-sf10-natural.jsonl OUT [ANOTHER.jsonl ITS-OUT ...]
+    python tests/measure/run_series.py changed docs/measured/tpch-sf10-natural.jsonl OUT
 
 The first adds OUT's queries, finished or not yet, or replaces them; the second prints what docs/benchmarks.md says of each series;
 the third holds OUT's estimates against the gains of the series; the fourth names the queries whose filters in OUT, a short run of

@@ -11,7 +11,7 @@ import numpy as np
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
 from rtfilter.store.packindex.footer import read_tail
-from tests.index.far import FarFiles, far
+from tests.index.remote_files import FarFiles, far
 from tests.planner.plans import attr, broadcast, column, join, nodes_of, project, scan, where
 
 KEY = 7003

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from rtfilter.errors import QueryLogError
+from rtfilter.feedback.history_file import FeedbackStore
 from rtfilter.feedback.lessons import lessons_of
-from rtfilter.feedback.store import FeedbackStore
+from rtfilter.file_threads import FileThreads, ThreadsBusyError
 from rtfilter.host.query_log import append_line, log_line
-from rtfilter.lanes import LaneFullError, Lanes
 from rtfilter.options import Options
 
 # Files of rtfilter.feedback.path that are held open, beside the one of the cache directory.
@@ -32,7 +32,7 @@ class Accounts:
         self._adding = threading.Lock()
         self._wait_s = wait_s
         # Apart, so that a file that hangs takes the room of no file of the other sort.
-        self._learning, self._logging = Lanes("learning"), Lanes("logging")
+        self._learning, self._logging = FileThreads("learning"), FileThreads("logging")
 
     def begin_refresh(self) -> None:
         """Begins to take over what other processes have learned; a directory that hangs holds nobody up."""
@@ -49,10 +49,10 @@ class Accounts:
             store = self._feedback[path] = FeedbackStore(Path(os.path.expanduser(path)))
             left = [other for other in self._feedback if other][:-MOST_STORES]
             gone = {other: self._feedback.pop(other) for other in left}
-        with suppress(LaneFullError):
+        with suppress(ThreadsBusyError):
             self._learning.submit(path, store.refresh)
         for other, unused in gone.items():
-            with suppress(LaneFullError):
+            with suppress(ThreadsBusyError):
                 self._learning.submit(other, unused.flush)
         return store
 
@@ -62,7 +62,7 @@ class Accounts:
             stores = dict(self._feedback)
         begun = []
         for path, store in stores.items():
-            with suppress(LaneFullError):
+            with suppress(ThreadsBusyError):
                 begun.append(self._learning.submit(path, store.flush))
         wait(begun, timeout=self._wait_s)
 
@@ -75,12 +75,12 @@ class Accounts:
         begun = []
         if options.feedback_enabled:
             # One record less to learn from is nothing that a user could do something about.
-            with suppress(LaneFullError):
+            with suppress(ThreadsBusyError):
                 begun.append(self._learning.submit(options.feedback_path, lambda: self._learn(record, options)))
         try:
             if options.log_path:
                 begun.append(self._logging.submit(options.log_path, lambda: _log(record, options)))
-        except LaneFullError as error:
+        except ThreadsBusyError as error:
             raise QueryLogError(
                 f"A line of the query log is missing: {error} Set rtfilter.log.path to a file of this machine."
             ) from None

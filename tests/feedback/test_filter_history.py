@@ -9,10 +9,10 @@ import pytest
 
 from planner.inputs.settings import PlanSettings
 from planner.questions import place
+from rtfilter.feedback.history_file import FeedbackStore
 from rtfilter.feedback.lessons import lessons_of
-from rtfilter.feedback.store import FeedbackStore
-from rtfilter.host import past
-from rtfilter.host.past import Past
+from rtfilter.host import filter_history
+from rtfilter.host.filter_history import FilterHistory
 from tests.planner.plans import Raw, attr, broadcast, column, computed, join, plan_of, scan, where
 from tests.report.records import decision, fill, outcome, record
 
@@ -33,8 +33,8 @@ def query(asks: str | None) -> Raw:
 
 def run(store: FeedbackStore, asks: str | None) -> dict[str, Any]:
     """The answer to a query whose filter, if it has one, is filled in vain; that is learned."""
-    past = Past(store, "")
-    answer = past.named(place(plan_of(query(asks)), past.recalled(PlanSettings("d1"))))
+    history = FilterHistory(store, "")
+    answer = history.named(place(plan_of(query(asks)), history.recalled(PlanSettings("d1"))))
     filled = [fill(outcome(each["id"], **IN_VAIN)) for each in answer["placeholders"]]
     store.learn(lessons_of(record([decision("d1", *answer["candidates"], placeholders=answer["placeholders"])], filled)))
     return answer
@@ -76,7 +76,7 @@ def test_one_look_at_the_indexes_of_a_probe_table_is_enough_and_none_at_those_of
         looks.append(f"{root}{location}")
         return "keys:1"
 
-    monkeypatch.setattr(past, "index_state", looked)
+    monkeypatch.setattr(filter_history, "index_state", looked)
     for _ in range(3):
         run(store, "wide")
     assert looks == ["file:/data/fact"] * 3

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from rtfilter.feedback.memory import Memory
+from rtfilter.feedback.bounded_memory import Memory
 
 # What so many ends have not told, the next one hardly will: filters narrow that scan every time, or its stage ends up unused.
-MOST_LOOKS = 3
+MOST_TIMES = 3
 
 
-class Looks:
+class FinalPlans:
     """How often an end was asked for, by what it might tell. Bounded, thread-safe; two threads may count as one."""
 
     def __init__(self) -> None:
@@ -19,6 +19,6 @@ class Looks:
     def wanted(self, keys: Collection[str]) -> bool:
         """Whether the end of an execution may still tell one of these keys; counts as asked for."""
         counts = {key: self._asked.get(key) or 0 for key in keys}
-        fresh = {key: count + 1 for key, count in counts.items() if count < MOST_LOOKS}
+        fresh = {key: count + 1 for key, count in counts.items() if count < MOST_TIMES}
         self._asked.tell(fresh)
         return bool(fresh)

@@ -12,10 +12,10 @@ import pytest
 
 from planner.inputs.machine import DEFAULTS, Constants
 from rtfilter import hardware
+from rtfilter.calibrate.constants_file import calibration_file, check_place, read_calibration, write_calibration
 from rtfilter.calibrate.fingerprint import Fingerprint, fingerprint_here
-from rtfilter.calibrate.stored import calibration_file, check_place, read_calibration, write_calibration
 from rtfilter.errors import CalibrationError
-from rtfilter.host import machines
+from rtfilter.host import machine_constants
 
 HERE = Fingerprint("a processor", 2, 24, "4.3.0", "local[2]")
 MEASURED = replace(DEFAULTS, scan_row_ns=99.0, job_ms=7.0)
@@ -24,9 +24,9 @@ MEASURED = replace(DEFAULTS, scan_row_ns=99.0, job_ms=7.0)
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path))
-    machines._constants.cache_clear()
+    machine_constants._constants.cache_clear()
     yield tmp_path
-    machines._constants.cache_clear()
+    machine_constants._constants.cache_clear()
 
 
 def kept(**changes: Any) -> Path:
@@ -122,18 +122,18 @@ class TestHost:
 
     def test_it_takes_the_calibration_of_its_machine_and_master(self) -> None:
         write_calibration(fingerprint_here("4.3.0", "local[2]"), MEASURED, self.file())
-        machine = machines.machine_of(self.SPARK)
+        machine = machine_constants.machine_of(self.SPARK)
         assert (machine.constants, machine.cores) == (MEASURED, 2)
-        assert machines.machine_of({**self.SPARK, "master": "local[4]"}).constants == DEFAULTS
+        assert machine_constants.machine_of({**self.SPARK, "master": "local[4]"}).constants == DEFAULTS
 
     def test_without_one_it_takes_the_defaults_and_says_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert machines.machine_of(self.SPARK).constants == Constants()
-        assert machines.machine_of({}).cores == 1
+        assert machine_constants.machine_of(self.SPARK).constants == Constants()
+        assert machine_constants.machine_of({}).cores == 1
         assert capsys.readouterr().err == ""
 
     def test_one_that_can_not_be_used_costs_one_warning(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.file().parent.mkdir(parents=True)
         self.file().write_text("{", encoding="utf-8")
-        assert machines.machine_of(self.SPARK).constants == machines.machine_of(self.SPARK).constants == DEFAULTS
+        assert machine_constants.machine_of(self.SPARK).constants == machine_constants.machine_of(self.SPARK).constants == DEFAULTS
         said = capsys.readouterr().err
         assert said.count("can't be read") == 1 and "defaults" in said

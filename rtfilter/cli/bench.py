@@ -12,7 +12,7 @@ import click
 from rtfilter.cli.bench_compare import compare
 from rtfilter.cli.bench_matrix import matrix
 from rtfilter.cli.failure import EXIT_RESULTS_DIFFER
-from rtfilter.cli.output import json_option, print_json
+from rtfilter.cli.output import json_option, names_in, print_json, tell_what_went_wrong
 from rtfilter.errors import BenchError
 
 WIDEST_TABLE = 400
@@ -129,7 +129,7 @@ def _plan(options: Options) -> Plan:
         sf=1.0 if options.sf is None and suite.scales else options.sf,
         zipf=suite.default_zipf if options.zipf is None else options.zipf,
         layout=choose_layout(suite, options.layout),
-        modes=parse_modes(_names(options.modes)),
+        modes=parse_modes(names_in(options.modes)),
         runs=options.runs,
         warmup=options.warmup,
         pack_rows=options.pack_rows,
@@ -138,14 +138,10 @@ def _plan(options: Options) -> Plan:
         broadcast_threshold_bytes=suite.broadcast_threshold_bytes if given is None else given,
         master=options.master,
     )
-    if options.queries and not _names(options.queries):
+    if options.queries and not names_in(options.queries):
         raise BenchError(f"--queries is {options.queries!r}, which names no query. Leave it out for all of them.")
-    query_ids = select_query_ids(suite.query_ids, _names(options.queries))
+    query_ids = select_query_ids(suite.query_ids, names_in(options.queries))
     return Plan(suite, settings, query_ids, data_directory(options.data), options.out.absolute())
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _print(result: Result, plan: Plan, as_json: bool) -> None:
@@ -162,7 +158,4 @@ def _print(result: Result, plan: Plan, as_json: bool) -> None:
         console.print(result_title(result), markup=False, highlight=False)
         console.print(table)
         console.print(f"{plan.out / 'report.html'}\n{plan.out / 'result.json'}", markup=False, highlight=False, soft_wrap=True)
-    for measured in result.mismatches:
-        click.echo(f"rtfilter: {measured.query.id}: {measured.mode} {measured.difference}", err=True)
-    for failure in result.failures:
-        click.echo(f"rtfilter: {failure.reason}", err=True)
+    tell_what_went_wrong(result.mismatches, result.failures)

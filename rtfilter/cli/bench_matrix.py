@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtfilter.cli.failure import EXIT_RESULTS_DIFFER
-from rtfilter.cli.output import json_option, print_json
+from rtfilter.cli.output import json_option, names_in, print_json, tell_what_went_wrong
 from rtfilter.errors import BenchError
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def _plan(
 
     if not (math.isfinite(sf) and sf > 0):
         raise BenchError(f"--sf is {sf:g}; it must be a number above 0, such as 0.1, 1 or 10.")
-    threads = _names(dops)
+    threads = names_in(dops)
     if not threads or not all(each.isdecimal() and int(each) > 0 for each in threads):
         raise BenchError(f"--dop is {dops!r}; it must be whole numbers above 0, such as 1,2.")
-    sides = _names(builds)
+    sides = names_in(builds)
     if not sides or not set(sides) <= set(FAMILY_OF_BUILD):
         raise BenchError(f"--builds is {builds!r}; it must be some of {', '.join(FAMILY_OF_BUILD)}.")
     return MatrixPlan(
@@ -80,16 +80,12 @@ def _plan(
         layout=layout,
         dops=tuple(dict.fromkeys(map(int, threads))),
         builds=sides,
-        selectivities=_names(selectivities),
+        selectivities=names_in(selectivities),
         runs=runs,
         warmup=warmup,
         data=data_directory(data),
         out=out.absolute(),
     )
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _print(result: MatrixResult, as_json: bool) -> None:
@@ -104,7 +100,4 @@ def _print(result: MatrixResult, as_json: bool) -> None:
         for table in matrix_tables(result.cells):
             console.print(table)
         console.print(f"{result.plan.out / 'matrix.json'}", markup=False, highlight=False, soft_wrap=True)
-    for measured in result.mismatches:
-        click.echo(f"rtfilter: {measured.query.id}: {measured.mode} {measured.difference}", err=True)
-    for failure in result.failures:
-        click.echo(f"rtfilter: {failure.reason}", err=True)
+    tell_what_went_wrong(result.mismatches, result.failures)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from rtfilter.bench.run.interleaved import Failure, Measurement
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -20,6 +23,19 @@ def json_option(command: Command) -> Command:
 def print_json(content: Any) -> None:
     """JSON text on standard output."""
     click.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names of a list with commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def tell_what_went_wrong(mismatches: Iterable[Measurement], failures: Iterable[Failure]) -> None:
+    """A line on stderr for each result that is not the right one, and for each query that a mode could not run."""
+    for measured in mismatches:
+        click.echo(f"rtfilter: {measured.query.id}: {measured.mode} {measured.difference}", err=True)
+    for failure in failures:
+        click.echo(f"rtfilter: {failure.reason}", err=True)
 
 
 @contextmanager

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rtfilter.errors import IndexStateError
 from rtfilter.store.packindex.actions import create
 from rtfilter.store.packindex.build import BuildReport, LocalRunner
 from rtfilter.store.packindex.listing import ListedTable, identities, index_place, list_directory
@@ -57,6 +59,34 @@ def storage_of(folder: Path, name: str = "i") -> LocalStorage:
 def create_index(folder: Path, storage: IndexStorage | None = None, **more: Any) -> BuildReport:
     table = list_directory(str(folder))
     return create(storage or storage_of(folder), definition(table, **more), table, RUNNER)
+
+
+def indexed_table(folder: Path) -> Path:
+    """A table of one file in a new folder, with an index."""
+    write_part(folder, "p0.parquet", 0)
+    create_index(folder)
+    return folder
+
+
+def told_to_two_writers(act: Callable[[], object]) -> list[str]:
+    """What two threads are told that act on an index at once: `done`, or the error."""
+    outcomes: list[str] = []
+    ready = threading.Barrier(2)
+
+    def run() -> None:
+        ready.wait()
+        try:
+            act()
+            outcomes.append("done")
+        except IndexStateError as error:
+            outcomes.append(str(error))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return outcomes
 
 
 def opened(folder: Path, name: str = "i") -> PackIndex:

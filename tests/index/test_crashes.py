@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from multiprocessing.context import ForkServerContext
@@ -16,11 +15,12 @@ import pytest
 
 from rtfilter.errors import IndexStateError
 from rtfilter.store.packindex import actions, log
-from rtfilter.store.packindex.listing import list_directory
+from rtfilter.store.packindex.build import LocalRunner
+from rtfilter.store.packindex.listing import ListedTable, list_directory
 from rtfilter.store.packindex.reader import open_index
 from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
 from rtfilter.store.sketches.asked import ValueTest, long_keys
-from tests.index.tables import RUNNER, create_index, kept, storage_of, write_part
+from tests.index.tables import RUNNER, create_index, definition, kept, storage_of, told_to_two_writers, write_part
 
 WANTED = ValueTest(long_keys([25]))
 MOST_STEPS = 60
@@ -90,11 +90,14 @@ def prepared(folder: Path, action: str) -> None:
 
 
 def act(folder: Path, action: str, storage: IndexStorage) -> None:
-    table = list_directory(str(folder))
+    act_on(list_directory(str(folder)), action, storage, RUNNER)
+
+
+def act_on(table: ListedTable, action: str, storage: IndexStorage, runner: LocalRunner) -> None:
     if action == "create":
-        create_index(folder, storage)
+        actions.create(storage, definition(table), table, runner)
     elif action == "refresh":
-        actions.refresh(storage, "incremental", table, RUNNER)
+        actions.refresh(storage, "incremental", table, runner)
     elif action == "optimize":
         actions.optimize(storage, "full", table)
     else:
@@ -228,22 +231,7 @@ def test_a_process_killed_at_any_touch_of_a_file_harms_nobody(tmp_path: Path, pr
 
 def test_of_two_writers_one_wins_and_the_other_is_told(tmp_path: Path) -> None:
     prepared(tmp_path, "refresh")
-    outcomes: list[str] = []
-    ready = threading.Barrier(2)
-
-    def run() -> None:
-        ready.wait()
-        try:
-            act(tmp_path, "refresh", storage_of(tmp_path))
-            outcomes.append("done")
-        except IndexStateError as error:
-            outcomes.append(str(error))
-
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    outcomes = told_to_two_writers(lambda: act(tmp_path, "refresh", storage_of(tmp_path)))
     # The slower one may also come after the end of the faster one, and then has nothing to read.
     assert "done" in outcomes
     assert all(each == "done" or "another writer" in each or "REFRESHING" in each for each in outcomes)

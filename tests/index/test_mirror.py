@@ -24,7 +24,7 @@ from rtfilter.store.packindex.remote_table import list_remote_table
 from rtfilter.store.packindex.shelved import ShelvedIndex
 from rtfilter.store.sketches.asked import ValueTest, long_keys
 from tests.index.remote_files import FarFiles, cache_of, far
-from tests.index.tables import RUNNER, create_index, storage_of, write_part
+from tests.index.tables import RUNNER, create_index, indexed_table, storage_of, write_part
 
 
 @pytest.fixture(autouse=True)
@@ -235,9 +235,7 @@ def test_a_place_without_indexes_costs_one_listing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def indexed(tmp_path: Path) -> Path:
-    write_part(tmp_path / "t", "p0.parquet", 0)
-    create_index(tmp_path / "t")
-    return tmp_path / "t"
+    return indexed_table(tmp_path / "t")
 
 
 def last_entry(folder: Path) -> Path:

@@ -28,16 +28,14 @@ from rtfilter.store.packindex.reader import PackIndex
 from rtfilter.store.packindex.reading_journal import ReadingJournal, digest_of
 from rtfilter.store.packindex.shelf import IndexShelf
 from rtfilter.store.packindex.shelved import ShelvedIndex
-from tests.index.tables import RUNNER, create_index, storage_of, write_part
+from tests.index.tables import RUNNER, create_index, indexed_table, storage_of, write_part
 
 NEVER = 10**9
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_part(tmp_path / "t", "p0.parquet", 0)
-    create_index(tmp_path / "t")
-    return tmp_path / "t"
+    return indexed_table(tmp_path / "t")
 
 
 def place_of(folder: Path) -> str:

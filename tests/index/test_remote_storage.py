@@ -18,7 +18,7 @@ from rtfilter.store.packindex.remote_table import RemoteFile, RemoteSketching, l
 from tests.index.remote_files import FarFiles, GoneError, cache_of, far, far_storage
 from tests.index.tables import create_index, definition, storage_of, write_part
 from tests.index.test_crashes import act as act_here
-from tests.index.test_crashes import check_readers_are_right, prepared
+from tests.index.test_crashes import act_on, check_readers_are_right, prepared
 
 MOST_STEPS = 200
 ACTIONS = ["create", "refresh", "optimize", "delete", "restore", "vacuum", "vacuum deleted"]
@@ -26,15 +26,7 @@ ACTIONS = ["create", "refresh", "optimize", "delete", "restore", "vacuum", "vacu
 
 def act(folder: Path, action: str, storage: RemoteStorage) -> None:
     """The action on the table as the other filesystem shows it."""
-    table, runner = list_remote_table(FarFiles(), far(folder)), LocalRunner(1, RemoteSketching(FarFiles()))
-    if action == "create":
-        actions.create(storage, definition(table), table, runner)
-    elif action == "refresh":
-        actions.refresh(storage, "incremental", table, runner)
-    elif action == "optimize":
-        actions.optimize(storage, "full", table)
-    else:
-        {"delete": actions.delete, "restore": actions.restore}.get(action, actions.vacuum)(storage)
+    act_on(list_remote_table(FarFiles(), far(folder)), action, storage, LocalRunner(1, RemoteSketching(FarFiles())))
 
 
 @pytest.mark.parametrize("action", ACTIONS)

@@ -6,9 +6,12 @@ import json
 import os
 import random
 import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.index.hostile.index_folder import (
+    KINDS,
     LATEST,
     SKETCHES,
     Damage,
@@ -148,22 +151,26 @@ def log_that_is_a_file(index: IndexFolder) -> None:
     index.log.write_text("log")
 
 
-@kind
-def log_that_is_a_link(index: IndexFolder) -> None:
-    index.log.rename(index.outside / "log")
-    index.log.symlink_to(index.outside / "log")
+def _link(folder: Callable[[IndexFolder], Path]) -> Damage:
+    def move_out(index: IndexFolder) -> None:
+        path = folder(index)
+        path.rename(index.outside / path.name)
+        path.symlink_to(index.outside / path.name)
+
+    return move_out
+
+
+KINDS.update(
+    log_that_is_a_link=_link(lambda index: index.log),
+    data_that_is_a_link=_link(lambda index: index.data),
+    entry_that_is_a_link=_link(lambda index: index.entry()),
+)
 
 
 @kind
 def log_that_is_a_link_to_itself(index: IndexFolder) -> None:
     shutil.rmtree(index.log)
     index.log.symlink_to(index.log)
-
-
-@kind
-def data_that_is_a_link(index: IndexFolder) -> None:
-    index.data.rename(index.outside / "data")
-    index.data.symlink_to(index.outside / "data")
 
 
 @kind
@@ -186,12 +193,6 @@ def entry_that_is_huge(index: IndexFolder) -> None:
 @kind
 def entry_that_is_a_folder(index: IndexFolder) -> None:
     index.entry(3).mkdir()
-
-
-@kind
-def entry_that_is_a_link(index: IndexFolder) -> None:
-    index.entry().rename(index.outside / "entry")
-    index.entry().symlink_to(index.outside / "entry")
 
 
 @kind

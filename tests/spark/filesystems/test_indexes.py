@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 import rtfilter
-from rtfilter import Bloom, Index, IndexStateError, IndexStorageError, MinMax
+from rtfilter import Bloom, Index, IndexStorageError, MinMax
 from rtfilter.index import api
 from rtfilter.store.packindex import build
 from rtfilter.store.sketches.kinds import Sketch
+from tests.index.tables import told_to_two_writers
 from tests.spark.cases import fact_table
 
 
@@ -99,20 +99,7 @@ def test_of_two_writers_at_once_one_wins(spark: SparkSession, spread: Path, faul
     index = Index.create(spark, f"slow:{spread}", [MinMax("k")], name="i")
     append(spread)
     faults.delay(20)
-    outcomes: list[str] = []
-
-    def refresh() -> None:
-        try:
-            index.refresh()
-            outcomes.append("done")
-        except IndexStateError as error:
-            outcomes.append(str(error))
-
-    threads = [threading.Thread(target=refresh) for _ in range(2)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    outcomes = told_to_two_writers(index.refresh)
     assert "done" in outcomes
     assert all(each == "done" or "another writer" in each or "REFRESHING" in each or "UNREADABLE" in each for each in outcomes)
     assert index.stats()["files_indexed"] == 9

@@ -30,6 +30,19 @@ def jobs_of(spark: SparkSession, sql: str, *, on: bool) -> tuple[list[tuple[Any,
         spark.conf.set("rtfilter.enabled", False)
 
 
+def jobs_on_and_off(spark: SparkSession, sql: str) -> tuple[list[tuple[Any, ...]], DataFrame, int, int]:
+    """Runs a query both ways, and fails where rows differ: the rows, the filtered frame, and the jobs of both, off before on."""
+    off, jobs_off, _ = jobs_of(spark, sql, on=False)
+    on, jobs_on, frame = jobs_of(spark, sql, on=True)
+    assert on == off
+    return on, frame, jobs_off, jobs_on
+
+
+def on_and_off(spark: SparkSession, sql: str) -> tuple[list[tuple[Any, ...]], DataFrame]:
+    """Runs a query both ways, and fails where rows differ: the rows and the filtered frame."""
+    return jobs_on_and_off(spark, sql)[:2]
+
+
 def shuffle_files(spark: SparkSession) -> set[Path]:
     folder = Path(spark.sparkContext.getConf().get("spark.local.dir") or "")
     return {path for path in folder.rglob("shuffle_*") if path.is_file()}

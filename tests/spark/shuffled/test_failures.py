@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import rtfilter
-from tests.spark.shuffled.jobs import jobs_of, packs_rejected, rows_dropped
+from tests.spark.shuffled.jobs import jobs_of, jobs_on_and_off, on_and_off, packs_rejected, rows_dropped
 
 SQL = "select count(*), sum(v) from fact join dim on k = id where grp = 3"
 
@@ -46,9 +46,7 @@ def test_a_build_side_that_is_larger_than_thought_is_not_read(spark: SparkSessio
         "(select id + 0 * x.n as id from dim cross join (select explode(sequence(1, 60)) n) x "
         "where name like 'n%' and grp >= 0 and grp < 50 and id >= 0) dim on k = id"
     )
-    off, jobs_off, _ = jobs_of(spark, sql, on=False)
-    on, jobs_on, frame = jobs_of(spark, sql, on=True)
-    assert on == off
+    _, frame, jobs_off, jobs_on = jobs_on_and_off(spark, sql)
     assert jobs_on == jobs_off
     assert packs_rejected(frame) == rows_dropped(frame) == 0
 
@@ -107,9 +105,7 @@ def test_a_stage_that_fails_under_a_filter_fails_the_query_and_nothing_after_it(
     for enabled in (False, True):
         with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
             jobs_of(spark, f"select sum(1 / (v - v)) from ({rows})", on=enabled)
-    off, _, _ = jobs_of(spark, rows, on=False)
-    on, _, frame = jobs_of(spark, rows, on=True)
-    assert on == off
+    _, frame = on_and_off(spark, rows)
     assert packs_rejected(frame) > 0 or rows_dropped(frame) > 0
 
 
@@ -122,9 +118,7 @@ def test_an_overflow_in_a_group_that_the_join_drops_is_still_an_error(spark: Spa
         with pytest.raises(Exception, match="OVERFLOW"):
             jobs_of(spark, summed("case when k = 4 then 9223372036854775807L else v end"), on=enabled)
     # A sum of what is smaller can't overflow.
-    off, _, _ = jobs_of(spark, summed("r"), on=False)
-    on, _, frame = jobs_of(spark, summed("r"), on=True)
-    assert on == off
+    _, frame = on_and_off(spark, summed("r"))
     assert packs_rejected(frame) > 0
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rtfilter.bridge import jvm
-from tests.spark.shuffled.jobs import jobs_of, packs_rejected, rows_dropped
+from tests.spark.shuffled.jobs import jobs_of, on_and_off, packs_rejected, rows_dropped
 
 ROWS = 8_000
 
@@ -82,10 +82,8 @@ def views(spark: SparkSession, tables: Path) -> Iterator[SparkSession]:
 def test_a_shuffled_join_on(views: SparkSession, name: str, encoding: str) -> None:
     join = f"fact_{encoding} f join dim_types d on f.{name} = d.{name}"
     sql = f"select count(*), sum(v), sum(n) from {join} where n between 900 and 930"
-    off, _, _ = jobs_of(views, sql, on=False)
-    on, _, frame = jobs_of(views, sql, on=True)
-    assert on == off
-    assert on[0][0] > 0
+    rows, frame = on_and_off(views, sql)
+    assert rows[0][0] > 0
     if name != "boolean":
         assert rows_dropped(frame) > 0
     if TYPES[name][2]:
@@ -96,10 +94,8 @@ def test_a_shuffled_join_on(views: SparkSession, name: str, encoding: str) -> No
 def test_a_broadcast_join_on(views: SparkSession, name: str) -> None:
     views.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB")
     sql = f"select count(*), sum(v), sum(n) from fact_plain f join dim_types d on f.{name} = d.{name} where n between 900 and 930"
-    off, _, _ = jobs_of(views, sql, on=False)
-    on, _, frame = jobs_of(views, sql, on=True)
-    assert on == off
-    assert on[0][0] > 0
+    rows, frame = on_and_off(views, sql)
+    assert rows[0][0] > 0
     assert packs_rejected(frame) > 0
 
 
@@ -107,10 +103,8 @@ def test_a_broadcast_join_on(views: SparkSession, name: str) -> None:
 def test_two_keys_of_different_domains_make_one_filter_on_both(views: SparkSession, pair: tuple[str, str]) -> None:
     on_both = " and ".join(f"f.{name} = d.{name}" for name in pair)
     sql = f"select count(*), sum(v), sum(n) from fact_plain f join dim_types d on {on_both} where n between 900 and 930"
-    off, _, _ = jobs_of(views, sql, on=False)
-    on, _, frame = jobs_of(views, sql, on=True)
-    assert on == off
-    assert on[0][0] > 0
+    rows, frame = on_and_off(views, sql)
+    assert rows[0][0] > 0
     assert rows_dropped(frame) > 0
     assert packs_rejected(frame) > 0
 
@@ -135,8 +129,6 @@ def test_nan_and_negative_zero_find_their_partners(spark: SparkSession, tmp_path
 
 def test_null_safe_equality_keeps_nulls(views: SparkSession) -> None:
     sql = "select count(*), sum(v), sum(n) from fact_plain f join dim_types d on f.int <=> d.int where n between 3 and 40"
-    off, _, _ = jobs_of(views, sql, on=False)
-    on, _, frame = jobs_of(views, sql, on=True)
-    assert on == off
-    assert on[0][0] > ROWS // 97 // 2
+    rows, frame = on_and_off(views, sql)
+    assert rows[0][0] > ROWS // 97 // 2
     assert rows_dropped(frame) > 0

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import rtfilter
 from rtfilter.bridge import jvm
 from tests.spark.cases import OnOffDuckDB
-from tests.spark.shuffled.jobs import jobs_of, packs_rejected, rows_dropped
+from tests.spark.shuffled.jobs import jobs_of, jobs_on_and_off, on_and_off, packs_rejected, rows_dropped
 
 SOME = "name in ('n5', 'n600', 'n3999')"
 
@@ -24,9 +24,7 @@ def test_packs_are_rejected_and_rows_dropped_before_the_shuffle(check: OnOffDuck
     checked = check(sql, rejects=True, duck_sql=sql.replace(f"/*+ {hint} */", ""))
     (fact,) = [scan for scan in checked.scans if scan["table"] == "fact"]
     assert fact["packs_read"] == 3
-    off, _, _ = jobs_of(spark, sql, on=False)
-    on, _, frame = jobs_of(spark, sql, on=True)
-    assert on == off
+    _, frame = on_and_off(spark, sql)
     assert rows_dropped(frame) == 3 * 500 - 30
 
 
@@ -57,9 +55,7 @@ def test_a_build_side_runs_once_and_its_keys_take_one_job_or_none(spark: SparkSe
 @pytest.mark.parametrize(("condition", "above"), [("true", ["Filter", "RtFilterRows"]), ("v > 5", ["RtFilterRows", "Filter"])])
 def test_rows_are_tested_before_other_columns_are_asked_for_nulls(spark: SparkSession, condition: str, above: list[str]) -> None:
     sql = f"select /*+ merge(dim) */ count(*), sum(v) from fact join dim on kn = id where name in ('n7', 'n3999') and {condition}"
-    off, _, _ = jobs_of(spark, sql, on=False)
-    on, _, frame = jobs_of(spark, sql, on=True)
-    assert on == off
+    _, frame = on_and_off(spark, sql)
     lines = frame._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0].splitlines()
     (scan,) = [number for number, line in enumerate(lines) if "FileScan" in line and "kn#" in line]
     nodes = [match[1] for line in lines[:scan] if (match := re.search(r"([A-Z]\w+)", line))]
@@ -81,9 +77,7 @@ def test_rows_are_tested_before_other_columns_are_asked_for_nulls(spark: SparkSe
 def test_a_preserved_side_is_left_whole(spark: SparkSession, sql: str) -> None:
     # With cost=always the other, smaller side would be filtered.
     spark.conf.set("rtfilter.cost", "auto")
-    off, jobs_off, _ = jobs_of(spark, sql, on=False)
-    on, jobs_on, frame = jobs_of(spark, sql, on=True)
-    assert on == off
+    _, frame, jobs_off, jobs_on = jobs_on_and_off(spark, sql)
     assert jobs_on == jobs_off
     assert packs_rejected(frame) == rows_dropped(frame) == 0
 
@@ -93,10 +87,8 @@ def test_a_join_that_becomes_a_broadcast_halfway_is_filtered(spark: SparkSession
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "2000")
     spark.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "100000")
     sql = f"select count(*), sum(v) from fact join dim on k = id where {SOME}"
-    off, _, _ = jobs_of(spark, sql, on=False)
-    on, _, frame = jobs_of(spark, sql, on=True)
+    _, frame = on_and_off(spark, sql)
     plan = frame._jdf.queryExecution().executedPlan().toString()
-    assert on == off
     assert "BroadcastHashJoin" in plan.split("Initial Plan")[0]
     assert packs_rejected(frame) > 0
 
@@ -126,9 +118,7 @@ def test_the_same_query_over_changed_files_collects_its_keys_again(spark: SparkS
 def test_an_exchange_that_is_used_twice_stays_one(spark: SparkSession) -> None:
     sql = """with f as (select k, r, sum(v) s from fact group by k, r)
         select count(*), sum(a.s + b.s) from f a join f b on a.k = b.k join dim on a.k = id where grp = 3"""
-    off, jobs_off, _ = jobs_of(spark, sql, on=False)
-    on, jobs_on, _ = jobs_of(spark, sql, on=True)
-    assert on == off
+    _, _, jobs_off, jobs_on = jobs_on_and_off(spark, sql)
     assert jobs_on <= jobs_off + 2
 
 
@@ -151,10 +141,8 @@ def test_rows_and_packs_go_whatever_the_settings(spark: SparkSession, settings: 
     for key, value in settings.items():
         spark.conf.set(key, value)
     sql = "select count(*), sum(v) from fact join dim on k = id where id between 10 and 200"
-    off, _, _ = jobs_of(spark, sql, on=False)
-    on, _, frame = jobs_of(spark, sql, on=True)
-    assert on == off
-    assert on[0][0] == 1910
+    rows, frame = on_and_off(spark, sql)
+    assert rows[0][0] == 1910
     assert packs_rejected(frame) > 0 or settings.get("rtfilter.kinds") == "bloom"
 
 

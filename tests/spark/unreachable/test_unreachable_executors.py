@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from rtfilter.bridge.jar import find_spark, scala_compiler
 from tests.spark.applications import application, give_time, show_tables
 from tests.spark.cases import FACT_FILES, dim_table, fact_table, write_files
-from tests.spark.shuffled.jobs import jobs_of, packs_rejected
+from tests.spark.shuffled.jobs import jobs_on_and_off, packs_rejected
 
 SOURCE = Path(__file__).with_name("ExecutorsOnlyShuffleManager.scala")
 MANAGER = "org.apache.spark.shuffle.sort.ExecutorsOnlyShuffleManager"
@@ -40,10 +40,8 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def test_a_job_collects_what_the_driver_cannot_read(alone: SparkSession) -> None:
     for group in (3, 4):
         sql = f"select count(*), sum(v) from fact join dim on k = id where grp = {group} and id < 900"
-        off, jobs_off, _ = jobs_of(alone, sql, on=False)
-        on, jobs_on, frame = jobs_of(alone, sql, on=True)
-        assert on == off
-        assert on[0][0] > 0
+        rows, frame, jobs_off, jobs_on = jobs_on_and_off(alone, sql)
+        assert rows[0][0] > 0
         assert packs_rejected(frame) > 0
         assert jobs_on == jobs_off + 1
         assert getattr(alone._jvm, MANAGER).refused() == 1

@@ -34,8 +34,8 @@ from tests.measure.hosts import marked, planner_hosts
 
 FACT_ROWS, DIM_ROWS, PACK_ROWS = 40_000, 400, 1_000
 MODES = ("off", "rtfilter")
-# Spark's pools (broadcasts, shuffles, stages) keep a thread for 60 s (ThreadUtils.newDaemonCachedThreadPool, checked on 4.3), and have
-# hundreds while queries come fast.
+# Spark's pools (broadcasts, shuffles, stages) keep a thread for 60 s (ThreadUtils.newDaemonCachedThreadPool, checked on 4.3), and
+# have hundreds while queries come fast.
 IDLE_S = 65
 # The small numbers jump by one or two.
 GROWTH, SLACK = 1.10, {"host_mb": 4, "heap_mb": 4, "threads": 4, "host_threads": 1, "descriptors": 8, "files": 4}

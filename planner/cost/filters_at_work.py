@@ -12,7 +12,7 @@ from planner.plan.tree import Plan
 
 def with_filters_at_work(plan: Plan, share_of: Callable[[str], float | None]) -> Plan:
     """The plan whose scans know what the filters in them let through; `share_of` an id is None where nobody knows."""
-    passed = {scan.id: _passed(plan, scan, share_of) for scan in plan.nodes if isinstance(scan, Scan)}
+    passed = {scan.id: _passed(plan, scan, share_of) for scan in plan.scans()}
     if all(share == 1.0 for share in passed.values()):
         return plan
     return replace(plan, nodes=tuple(_with_share(node, passed) for node in plan.nodes))

@@ -14,9 +14,7 @@ from planner.reasons import Refusal
 def traits_of_proposal(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Traits:
     """What a later query finds the filter by."""
     scan = plan.scan(proposal.scan)
-    build = (proposal.join, proposal.build_side, proposal.keys)
-    probe = (proposal.scan, tuple(column.column for column in proposal.columns))
-    return traits_of(plan, build, proposal.source, probe, settings_for(settings, scan.hints, scan.table).means)
+    return traits_of(plan, proposal, settings_for(settings, scan.hints, scan.table).means)
 
 
 def observation_of(plan: Plan, settings: PlanSettings, proposal: Proposal) -> Observation | None:

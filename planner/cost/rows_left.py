@@ -64,7 +64,7 @@ def with_rows_left(plan: Plan, seen: Callable[[str], int | None]) -> Plan:
         for scan in plan.nodes
         if isinstance(scan, Scan) and (key := condition_key(plan, scan)) is not None and (rows := seen(key)) is not None
     }
-    whole = {scan.id: rows for scan in plan.nodes if isinstance(scan, Scan) and (rows := seen(table_key(scan))) is not None}
+    whole = {scan.id: rows for scan in plan.scans() if (rows := seen(table_key(scan))) is not None}
     if not known and not whole:
         return plan
     return replace(plan, nodes=tuple(_with_rows(node, known.get(node.id), whole.get(node.id)) for node in plan.nodes))

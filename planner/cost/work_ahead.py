@@ -23,8 +23,7 @@ def work_of_rows(estimates: Estimates, scan: int, join: int) -> RowWork:
     equal filters, and each place goes on in its own way.
     """
     plan = estimates.plan
-    at = plan.nodes[scan]
-    assert isinstance(at, Scan)
+    at = plan.scan(scan)
     share = tested = _share_tested(plan, at)
     shuffle_bytes = sorts = groups = broadcasts = broadcast_bytes = 0.0
     # By a row of keys, and by one whole number.

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from planner.inputs.table_hints import directive_of
 from planner.plan.expressions import Alias, Attribute, Expression, OtherExpression, Shifted
-from planner.plan.nodes import Exchange, Join, Project, QueryStage, Scan
+from planner.plan.nodes import Exchange, Project, QueryStage
 from planner.plan.proposals import Entry, Proposal
 from planner.plan.stages import open_numbers, started_nodes, unit_named
 from planner.plan.tree import Plan
@@ -116,8 +116,7 @@ def _place_in(plan: Plan, numbers: Sequence[int], node: int) -> object:
 
 def form_of(plan: Plan, proposal: Proposal) -> Form:
     """What a filter is: equal for two filters that drop the same rows of equal scans."""
-    join, scan, source = plan.nodes[proposal.join], plan.nodes[proposal.scan], plan.nodes[proposal.source]
-    assert isinstance(join, Join) and isinstance(scan, Scan) and isinstance(source, Exchange | QueryStage)
+    join, scan, source = plan.join(proposal.join), plan.scan(proposal.scan), plan.source(proposal.source)
     positions = [column.id for column in scan.columns]
     keys = join.keys_of(proposal.build_side)
     below = join.child_of(proposal.build_side)

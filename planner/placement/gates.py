@@ -200,9 +200,7 @@ class WaitGraph:
         self._on[self.unit_above(scan)].add(self._unit(source))
 
     def _unit(self, source: int) -> Unit:
-        node = self.plan.nodes[source]
-        assert isinstance(node, Exchange | QueryStage), "a source is an exchange or a stage"
-        return unit_named(node)
+        return unit_named(self.plan.source(source))
 
     def _reached_from(self, start: Unit) -> Iterator[Unit]:
         seen, stack = {start}, [start]

@@ -10,52 +10,35 @@ from typing import Any
 from planner.inputs.filter_history import Traits
 from planner.plan.expressions import Expression, OtherExpression, Shifted, innermost
 from planner.plan.labels import label_key
-from planner.plan.nodes import Filter, Join, OtherNode, PlanNode, Scan
+from planner.plan.nodes import Filter, OtherNode, PlanNode, Scan
+from planner.plan.proposals import Proposal
 from planner.plan.tree import Plan
 
 
-def traits_of(
-    plan: Plan,
-    build: tuple[int, str, tuple[int, ...]],
-    source: int,
-    scan: tuple[int, tuple[int, ...]],
-    means: tuple[object, ...] = (),
-) -> Traits:
-    """The traits of a filter by what `source` materialises, made of `means` (PlanSettings).
-
-    `build`: a join's number, the side of it that builds, and the numbers of the keys. `scan`: its number, and the expression ids of
-    the columns that are filtered.
-    """
-    asked = build, source, scan, means
+def traits_of(plan: Plan, proposal: Proposal, means: tuple[object, ...] = ()) -> Traits:
+    """The traits of a filter that is made of `means` (PlanSettings)."""
+    columns = tuple(column.column for column in proposal.columns)
+    asked = proposal.join, proposal.build_side, proposal.keys, proposal.source, proposal.scan, columns, means
     known: dict[object, Traits] = plan.found[__name__]
     found = known.get(asked)
     if found is None:
-        found = known[asked] = _traits(plan, build, source, scan, means)
+        found = known[asked] = _traits(plan, proposal, means)
     return found
 
 
-def _traits(
-    plan: Plan,
-    build: tuple[int, str, tuple[int, ...]],
-    source: int,
-    probe_scan: tuple[int, tuple[int, ...]],
-    means: tuple[object, ...],
-) -> Traits:
-    (join, build_side, keys), (scan, columns) = build, probe_scan
-    probe, node = plan.nodes[scan], plan.nodes[join]
-    assert isinstance(probe, Scan) and isinstance(node, Join)
-    tables = [below for below in plan.subtree(source) if isinstance(below, Scan)]
-    names = {column.id: column.name for column in probe.columns}
-    build_keys = [label_key(plan, node.child_of(build_side), node.keys_of(build_side)[key]) for key in keys]
+def _traits(plan: Plan, proposal: Proposal, means: tuple[object, ...]) -> Traits:
+    probe, join = plan.scan(proposal.scan), plan.join(proposal.join)
+    tables = [below for below in plan.subtree(proposal.source) if isinstance(below, Scan)]
+    below, keys = join.child_of(proposal.build_side), join.keys_of(proposal.build_side)
     return Traits(
         key=digest_of(
             root_of(probe),
-            [names[column] for column in columns],
-            build_keys,
-            node.join_type,
+            [column.name for column in proposal.columns],
+            [label_key(plan, below, keys[key]) for key in proposal.keys],
+            join.join_type,
             sorted(_shape(plan, table) for table in tables),
         ),
-        literals=literals_of([*plan.subtree(source), probe, *filter_above(plan, probe)]),
+        literals=literals_of([*plan.subtree(proposal.source), probe, *filter_above(plan, probe)]),
         inputs=digest_of(probe.bytes, sorted([root_of(table), str(table.bytes)] for table in tables), means),
         root=root_of(probe),
     )

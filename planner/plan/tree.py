@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.plan.expressions import Alias, Attribute
-from planner.plan.nodes import WRAPPERS, Aggregate, Join, OtherNode, PlanNode, Project, QueryStage, Scan
+from planner.plan.nodes import WRAPPERS, Aggregate, Exchange, Join, OtherNode, PlanNode, Project, QueryStage, Scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,12 @@ class Plan:
         """The node of this number, which is a join."""
         node = self.nodes[number]
         assert isinstance(node, Join), f"node {number} is a join"
+        return node
+
+    def source(self, number: int) -> Exchange | QueryStage:
+        """The node of this number, which materialises a build side."""
+        node = self.nodes[number]
+        assert isinstance(node, Exchange | QueryStage), f"node {number} is an exchange or a stage"
         return node
 
     def scans(self) -> Iterator[Scan]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.plan.nodes import Scan
 from planner.plan.tree import Plan
 from planner.reasons import Refusal
 
@@ -58,7 +57,5 @@ def with_index_remarks(answer: Mapping[str, Any], plan: Plan, indexes: Mapping[i
 
 
 def _remarks(plan: Plan, number: int, ids: Sequence[int], indexes: Mapping[int, Sequence[ScanIndex]]) -> list[Refusal]:
-    scan = plan.nodes[number]
-    assert isinstance(scan, Scan), "filters are placed on scans"
-    names = {column.name for column in scan.columns if column.id in ids}
+    names = {column.name for column in plan.scan(number).columns if column.id in ids}
     return [said for index in indexes.get(number, ()) if index.refusal is not None or names & index.covers for said in index.said]

@@ -11,7 +11,7 @@ from rtfilter.store.seen_tables import SeenTables, TableFacts
 
 def with_table_facts(plan: Plan, seen: SeenTables) -> Plan:
     """The plan whose scans know rows and distinct values; the plan itself when nothing is to be added."""
-    known = {scan.id: facts for scan in plan.nodes if isinstance(scan, Scan) and (facts := _facts(scan, seen)) is not None}
+    known = {scan.id: facts for scan in plan.scans() if (facts := _facts(scan, seen)) is not None}
     if not known:
         return plan
     nodes = [_with_facts(node, known[node.id]) if isinstance(node, Scan) and node.id in known else node for node in plan.nodes]

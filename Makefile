@@ -32,10 +32,9 @@ help: ## this list
 	@echo "Needs Python 3.11+ (PYTHON=$(PYTHON)) and Java 17+ (JAVA_HOME or PATH); everything else goes into $(VENV)."
 
 .PHONY: demo
-demo: $(VENV)/.with-bench ## run the micro-benchmark small on generated data, print its table, leave out/demo/report.html
+demo: $(VENV)/.with-bench ## show in about a minute what is gained and what not, leave out/demo/report.html
 	@.ci/need java
-	$(BIN)/rtfilter bench --suite imci-micro --sf 0.1 --runs 3 --modes off,rtfilter,duckdb --out out/demo
-	@echo "The report, with charts: $(CURDIR)/out/demo/report.html"
+	$(BIN)/rtfilter demo --out out/demo
 
 .PHONY: test
 test: $(VENV)/.with-dev lint ## lint, types and all tests; PYTEST_ARGS="tests/report -k html" runs a part of the tests

@@ -7,6 +7,7 @@ import click
 from rtfilter.cli.bench import bench
 from rtfilter.cli.build_jar import build_jar
 from rtfilter.cli.calibrate import calibrate
+from rtfilter.cli.demo import demo
 from rtfilter.cli.doctor import doctor
 from rtfilter.cli.explain import explain, whynot
 from rtfilter.cli.failure import ENVIRONMENT_HELP, CleanErrors
@@ -21,5 +22,5 @@ def main() -> None:
     the large side are opened at all."""
 
 
-for command in (bench, calibrate, doctor, build_jar, explain, whynot, index):
+for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index):
     main.add_command(command)

@@ -50,7 +50,10 @@ def unreadable_table(name: str, path: Path, error: Exception) -> BenchError:
 
 @dataclass(frozen=True)
 class Execution:
-    """One run of one query: its time, rows, and what the engine counted; None where an engine does not count it."""
+    """One run of one query: its time, rows, and what the engine counted; None where an engine does not count it.
+
+    `report`: what the layer reports of it, as text; empty where the layer is off.
+    """
 
     ms: float
     rows: Sequence[Row]
@@ -60,6 +63,7 @@ class Execution:
     packs_kept: int | None = None
     filters: Sequence[Mapping[str, Any]] = ()
     columns: Sequence[str] = ()
+    report: str = ""
 
 
 class Engine(Protocol):

@@ -17,6 +17,8 @@ from rtfilter.errors import BenchError, first_line
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from rtfilter.report import Report
+
 # How a run reads whose bytes are counted. The reads of Hadoop's vectored I/O are in threads of their own, whose bytes Spark does
 # not see. Each look into a local file fills a buffer, of 64 KiB as Spark has it, and counts in full: where row groups are small
 # that is more than the table. A filesystem that is kept open keeps its buffer's size, so each stream gets a new one.
@@ -118,7 +120,8 @@ class SparkEngine:
         from rtfilter.bridge.jvm import bytes_read, scan_metrics
 
         scans = scan_metrics(frame)
-        filters = self._filters_since(before)
+        report = self._report_since(before)
+        filters = [] if report is None else list(report.to_dict()["filters"])
         packs_total, packs_kept = packs_read(scans, filters)
         return Execution(
             ms=ms,
@@ -129,6 +132,7 @@ class SparkEngine:
             packs_kept=packs_kept,
             filters=filters,
             columns=frame.columns,
+            report="" if report is None else str(report),
         )
 
     def _last_execution(self) -> int | None:
@@ -137,14 +141,14 @@ class SparkEngine:
         record = last_record(self._spark) if self._mode in LAYER_MODES else None
         return None if record is None else record["execution"]
 
-    def _filters_since(self, before: int | None) -> list[dict[str, Any]]:
-        """The filters of the latest report, which must not be that of execution `before`: a query without a join leaves none."""
+    def _report_since(self, before: int | None) -> Report | None:
+        """The latest report, which must not be that of execution `before`: a query without a join leaves none."""
         if self._mode not in LAYER_MODES:
-            return []
+            return None
         from rtfilter.inspection import last_report
 
         report = last_report(self._spark)
-        return [] if report is None or report.execution == before else list(report.to_dict()["filters"])
+        return None if report is None or report.execution == before else report
 
 
 def packs_read(scans: Sequence[Mapping[str, Any]], filters: Sequence[Mapping[str, Any]]) -> tuple[int | None, int | None]:

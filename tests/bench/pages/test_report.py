@@ -18,7 +18,7 @@ from rtfilter.errors import BenchError
 from tpcds.imci_micro import imci_queries
 
 MODES = ("off", "rtfilter", "duckdb")
-MS = {"off": 100.0, "rtfilter": 40.0, "duckdb": 10.0}
+MS = {"off": 100.0, "spark": 40.0, "rtfilter": 40.0, "duckdb": 10.0}
 FILTER = {"id": "d1.0", "kind": "set", "build": "item.i_item_sk", "probe": "inventory.inv_item_sk", "decision": "applied"}
 MACHINE: dict[str, int | str | None] = {"cpus": 2, "memory_gb": 23, "spark": "4.3.0", "java": "17.0.15", "rtfilter": "0.1.0"}
 

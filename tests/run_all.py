@@ -42,9 +42,12 @@ LONGEST = (
 # The better compiler hardly gets its time back in queries that run once; the code cache of 48 MB that comes with this is too small.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 NO_TESTS_COLLECTED = 5
+# So many tests are printed with their times.
+SLOWEST = 25
 PYTEST = ("-m", "pytest")
 BY_DEPENDENCIES = {
-    "oldest": ("tests/store", "tests/index", "tests/planner", "tests/host", "tests/report"),
+    # The planner and reports import none of them (tests/repo/test_layers.py).
+    "oldest": ("tests/store", "tests/index", "tests/host"),
     # What CI installs anew is the newest already, and all else runs with it.
     "newest": ("tests/store",),
 }
@@ -61,11 +64,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one pytest process left: its exit status and its counts by pytest's own words."""
+    """What one pytest process left: its exit status, its counts by pytest's own words, how long it took and each of its tests."""
 
     group: Group
     status: int
     counts: Counter[str]
+    seconds: float = 0.0
+    tests: tuple[tuple[float, str], ...] = ()
 
 
 def has_tests(folder: Path, *, below: bool) -> bool:
@@ -99,10 +104,20 @@ def counts_of(junit: Path) -> Counter[str]:
     return counts
 
 
+def times_of(junit: Path) -> tuple[tuple[float, str], ...]:
+    """The seconds and the name of each test in a JUnit file; none where there is no such file."""
+    try:
+        cases = list(ElementTree.parse(junit).getroot().iter("testcase"))
+    except (OSError, ElementTree.ParseError):
+        return ()
+    return tuple((float(each.get("time", "0")), f"{each.get('classname')}::{each.get('name')}") for each in cases)
+
+
 def run(group: Group, options: Sequence[str], junit: Path, *, live: bool) -> Outcome:
     """Runs one process to its end, or to the time limit, past which it counts as an error. Prints as it goes, or all at its end."""
     command = [sys.executable, *group.runner, *group.selection, *options, f"--junitxml={junit}"]
     environment = {"SPARK_SUBMIT_OPTS": JVM_OPTIONS, **os.environ}
+    started = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         output = None if live else printed
         try:
@@ -114,7 +129,8 @@ def run(group: Group, options: Sequence[str], junit: Path, *, live: bool) -> Out
             status, remark = 1, f"{group.name}: killed after {GROUP_TIMEOUT_S} s\n"
         printed.seek(0)
         print(f"\n##### {group.name}\n{printed.read()}{remark}", end="", flush=True)
-    return Outcome(group, status, Counter(error=1) if remark else counts_of(junit))
+    counts = Counter(error=1) if remark else counts_of(junit)
+    return Outcome(group, status, counts, time.monotonic() - started, times_of(junit))
 
 
 def overall_status(outcomes: Sequence[Outcome], *, narrowed: bool) -> int:
@@ -122,6 +138,17 @@ def overall_status(outcomes: Sequence[Outcome], *, narrowed: bool) -> int:
     if narrowed and any(outcome.status != NO_TESTS_COLLECTED for outcome in outcomes):
         outcomes = [outcome for outcome in outcomes if outcome.status != NO_TESTS_COLLECTED]
     return max((abs(outcome.status) for outcome in outcomes), default=NO_TESTS_COLLECTED)
+
+
+def slowest_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """What took longest: all processes, and the slowest tests of all of them, each with its seconds."""
+    processes = sorted(((outcome.seconds, outcome.group.name) for outcome in outcomes), reverse=True)
+    tests = sorted((test for outcome in outcomes for test in outcome.tests), reverse=True)[:SLOWEST]
+    lines = [
+        ("processes, the slowest first", processes),
+        (f"the {len(tests)} slowest tests", tests),
+    ]
+    return [line for title, found in lines for line in (f"{title}:", *(f"{seconds:8.1f} s  {name}" for seconds, name in found))]
 
 
 def closing_line(outcomes: Sequence[Outcome], seconds: float) -> str:
@@ -145,6 +172,7 @@ def main(arguments: Sequence[str]) -> int:
     for outcome in outcomes:
         if outcome.status not in (0, NO_TESTS_COLLECTED):
             print(f"{outcome.group.name}: pytest ended with status {outcome.status}")
+    print("\n".join(slowest_lines(outcomes)))
     status = overall_status(outcomes, narrowed=bool(arguments))
     print(closing_line(outcomes, time.monotonic() - started), flush=True)
     return status

@@ -22,6 +22,7 @@ main()
 """
 
 
+@pytest.mark.jvm
 def test_bench_compares_the_modes_and_reads_fewer_packs_with_the_layer_on(tmp_path: Path) -> None:
     arguments = ["bench", "--suite", "imci-micro", "--sf", "0.01", "--queries", "attr p=0.01", "--runs", "1"]
     arguments += [

@@ -20,6 +20,7 @@ from rtfilter.store.packindex.listing import ListedTable, list_directory
 from rtfilter.store.packindex.reader import open_index
 from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
 from rtfilter.store.sketches.asked import ValueTest, long_keys
+from tests.cases_share import steps
 from tests.index.tables import RUNNER, create_index, definition, kept, storage_of, told_to_two_writers, write_part
 
 WANTED = ValueTest(long_keys([25]))
@@ -117,7 +118,7 @@ def check_readers_are_right(folder: Path) -> None:
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_writer_that_dies_at_any_step_harms_nobody(tmp_path: Path, action: str, before: bool) -> None:
     died = 0
-    for step in range(1, MOST_STEPS):
+    for step in steps(MOST_STEPS):
         folder = tmp_path / str(step)
         prepared(folder, action)
         state_before = log.read_log(storage_of(folder)).state
@@ -201,7 +202,7 @@ def processes() -> Iterator[ForkServerContext]:
 @pytest.mark.parametrize("action", [*ACTIONS, "cancel"])
 def test_a_process_killed_at_any_touch_of_a_file_harms_nobody(tmp_path: Path, processes: ForkServerContext, action: str) -> None:
     killed = 0
-    for dies_at in range(1, MOST_TOUCHES):
+    for dies_at in steps(MOST_TOUCHES):
         folder = tmp_path / str(dies_at)
         prepared(folder, action)
         state_before = log.read_log(storage_of(folder)).state

@@ -14,9 +14,10 @@ from rtfilter.store.sketches.domain import PackValues
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 from rtfilter.store.sketches.histogram import key_histogram
 from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, Sketch, ValueSet
+from tests.cases_share import cases
 from tests.index.sketching import judged, sketched_values
 
-PACKS, PACK_ROWS, TESTS = 500, 24, 100
+PACKS, PACK_ROWS, TESTS = 500, 24, cases(100, least=20)
 LONG_KINDS: tuple[Sketch, ...] = (MinMax("a"), ValueSet("a", 30), Histogram("a"), Bloom("a", 0.02))
 BYTE_KINDS: tuple[Sketch, ...] = (MinMax("a"), ValueSet("a", 30), CMap("a"), Bloom("a", 0.02))
 # Keys as they lie in tables: ids, dates, unscaled decimals, doubles as bits, with values near and far.

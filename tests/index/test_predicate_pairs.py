@@ -21,9 +21,10 @@ from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, Sketch
 from rtfilter.store.sketches.outcomes import Outcome, agreed
 from rtfilter.store.sketches.predicates import Leaf, judge_predicate, parse_predicate
 from rtfilter.store.sketches.rows import SketchRows
+from tests.cases_share import cases
 from tests.index.sketching import judged, sketched, values_of
 
-PAIRS = int(os.environ.get("RTFILTER_PAIRS", "50000"))
+PAIRS = int(os.environ.get("RTFILTER_PAIRS", cases(50_000)))
 PACKS, PACK_ROWS = 50, 8
 Value = Any
 Make = Callable[[random.Random], Value]

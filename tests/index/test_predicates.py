@@ -15,6 +15,7 @@ from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, ValueS
 from rtfilter.store.sketches.outcomes import Outcome, agreed
 from rtfilter.store.sketches.predicates import Leaf, Open, judge_predicate, leaves_of, parse_predicate
 from rtfilter.store.sketches.rows import SketchRows
+from tests.cases_share import cases
 from tests.index.sketching import judged, sketched
 
 Row = tuple[int | None, str | None]
@@ -121,7 +122,7 @@ def sketches_of(packs: list[list[Row]]) -> dict[str, list[SketchRows]]:
     }
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=cases(250), deadline=None)
 @given(
     packs=st.lists(st.lists(st.tuples(numbers | st.none(), texts | st.none()), min_size=1, max_size=5), min_size=1, max_size=4),
     tree=trees,

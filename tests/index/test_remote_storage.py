@@ -15,6 +15,7 @@ from rtfilter.store.packindex.listing import list_directory
 from rtfilter.store.packindex.local_cache import digest_name
 from rtfilter.store.packindex.remote_storage import RemoteStorage
 from rtfilter.store.packindex.remote_table import RemoteFile, RemoteSketching, list_remote_table
+from tests.cases_share import steps
 from tests.index.remote_files import FarFiles, GoneError, cache_of, far, far_storage
 from tests.index.tables import create_index, definition, storage_of, write_part
 from tests.index.test_crashes import act as act_here
@@ -47,7 +48,7 @@ def test_an_action_leaves_what_it_leaves_on_a_local_disk(tmp_path: Path, action:
 def test_a_step_that_fails_or_is_the_last_one_harms_nobody(tmp_path: Path, action: str, dies: str | None) -> None:
     went_wrong = 0
     prepared(tmp_path / "before", action)
-    for step in range(1, MOST_STEPS):
+    for step in steps(MOST_STEPS):
         folder = tmp_path / str(step)
         # With times as they are: the index knows its files by them.
         shutil.copytree(tmp_path / "before", folder)

@@ -32,6 +32,7 @@ from rtfilter.store.sketches.domain import LONG, domain_of
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 from rtfilter.store.sketches.histogram import key_histogram
 from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, Sketch, ValueSet
+from tests.cases_share import cases
 from tests.index.sketching import ARROW, judged, sketched
 
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -128,7 +129,7 @@ def byte_tests(draw: st.DrawFn, keys: Sequence[bytes]) -> tuple[Values, Callable
 
 
 @pytest.mark.parametrize("spark_type", sorted(ARROW))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=cases(80), deadline=None)
 @given(data=st.data())
 def test_no_verdict_is_wrong(spark_type: str, data: st.DataObject) -> None:
     values = VALUES[spark_type]

@@ -14,6 +14,7 @@ from planner.placement.answer import FilterPlan
 from planner.plan.nodes import Exchange, QueryStage
 from planner.plan.tree import Plan
 from planner.questions import place
+from tests.cases_share import cases
 from tests.planner.interpret import Run
 from tests.planner.plans import ahead_of, plan_of
 from tests.planner.random_plans import RandomPlan, random_plan
@@ -69,13 +70,13 @@ def check(made: RandomPlan, cost: str) -> tuple[Run, FilterPlan]:
     return filtered, answer
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300), deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(0, 4), st.sampled_from(COSTS))
 def test_filters_change_no_result_and_no_stage_waits_for_itself(rnd: random.Random, depth: int, cost: str) -> None:
     check(random_plan(rnd, depth), cost)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50), deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(COSTS))
 def test_the_same_plan_gives_the_same_answer(rnd: random.Random, cost: str) -> None:
     made = random_plan(rnd, 3)

@@ -17,6 +17,8 @@ from tests.run_all import (
     counts_of,
     groups,
     overall_status,
+    slowest_lines,
+    times_of,
 )
 
 WITHOUT_SPARK = ["without Spark", "oldest dependencies", "newest dependencies"]
@@ -66,6 +68,22 @@ def test_counts_come_from_the_junit_file(tmp_path: Path) -> None:
     junit = tmp_path / "r.xml"
     junit.write_text('<testsuites><testsuite errors="1" failures="2" skipped="3" tests="10"/></testsuites>', encoding="utf-8")
     assert counts_of(junit) == Counter(passed=4, skipped=3, failed=2, error=1)
+
+
+def test_what_took_longest_is_told_over_all_processes(tmp_path: Path) -> None:
+    junit = tmp_path / "r.xml"
+    junit.write_text('<testsuite><testcase classname="a.b" name="one" time="2.5"/></testsuite>', encoding="utf-8")
+    assert times_of(junit) == ((2.5, "a.b::one"),) and times_of(tmp_path / "none.xml") == ()
+    quick = Outcome(Group("quick", ()), 0, Counter(), 3.0, ((0.5, "two"),))
+    slow = Outcome(Group("slow", ()), 0, Counter(), 9.0, times_of(junit))
+    assert [line.split() for line in slowest_lines([quick, slow])] == [
+        ["processes,", "the", "slowest", "first:"],
+        ["9.0", "s", "slow"],
+        ["3.0", "s", "quick"],
+        ["the", "2", "slowest", "tests:"],
+        ["2.5", "s", "a.b::one"],
+        ["0.5", "s", "two"],
+    ]
 
 
 def test_a_process_that_died_without_a_junit_file_is_an_error(tmp_path: Path) -> None:

@@ -31,11 +31,12 @@ from rtfilter.store.filters import (
 )
 from rtfilter.store.key_values import DECIMAL_BYTES, LONG_DECIMAL_LIMIT, sortable_doubles
 from rtfilter.store.tables import FooterStore
+from tests.cases_share import cases
 from tests.store.tables_at_hand import kept, loaded, write
 
 # Examples a type and writer; a number of one's own makes them random ones.
 ASKED_EXAMPLES = os.environ.get("RTFILTER_STORE_EXAMPLES")
-EXAMPLES = int(ASKED_EXAMPLES or "30")
+EXAMPLES = int(ASKED_EXAMPLES or cases(30, least=10))
 PACKS = 24
 # DuckDB's smallest pack is a vector of its.
 DUCKDB_PACK_ROWS = 2048

@@ -20,6 +20,7 @@ from rtfilter.store import tables
 from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_range
 from rtfilter.store.footers import FileStats, FooterProblem, read_local_footer
 from rtfilter.store.tables import ColumnFilter, FooterStore, PackFigures
+from tests.cases_share import cases
 from tests.store.tables_at_hand import PATIENCE_S, kept, keys, listing, loaded, set_of, verdict_on, write
 
 
@@ -423,7 +424,7 @@ class TestNoWrongReject:
     small = st.integers(-30, 30)
     value = st.one_of(st.none(), small, st.sampled_from([-(2**63), 2**63 - 1]))
 
-    @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+    @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=cases(60))
     @given(
         files=st.lists(st.lists(value, min_size=1, max_size=25), min_size=1, max_size=4),
         key_values=st.sets(st.one_of(small, st.sampled_from([-(2**63), 2**63 - 1])), max_size=6),

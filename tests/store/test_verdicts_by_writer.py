@@ -119,7 +119,13 @@ def judged(files: tuple[Path, ...], columns: Mapping[str, WrittenColumn]) -> dic
     return rejected
 
 
-@pytest.mark.parametrize("name", [writer.name for writer in installed()])
+NEEDS_A_JVM = "pyspark"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each.name, marks=[pytest.mark.jvm] if each.name.startswith(NEEDS_A_JVM) else []) for each in installed()],
+)
 def test_no_pack_that_holds_a_key_is_rejected_and_believed_bounds_do_reject(tmp_path: Path, name: str) -> None:
     table = handed().drop_columns(sorted(UNREADABLE.get(name, ())))
     written = write(name, table, tmp_path / "written", ROWS)

@@ -145,6 +145,7 @@ main()
 """
 
 
+@pytest.mark.jvm
 def test_the_matrix_at_a_tiny_size_has_all_cells_and_reads_fewer_packs_only_where_it_prunes(tmp_path: Path) -> None:
     arguments = [
         "bench",

@@ -88,7 +88,7 @@ kinds(
         "of_other_times": _files_with("mtime_ms", lambda times: [-time for time in times]),
         "of_other_digests": _files_with("footer_digest", lambda digests: [bytes(16) for _ in digests]),
         "of_each_others_digests": _files_with("footer_digest", lambda digests: digests[::-1]),
-        "with_a_column_twice": _table_with("files", lambda table: table.appendcolumn("path", table["path"])),
+        "with_a_column_twice": _table_with("files", lambda table: table.append_column("path", table["path"])),
         "with_3000_columns": _table_with("files", lambda _: pa.table({f"c{i}": [1, 2] for i in range(3_000)})),
         "with_numbers_for_paths": _table_with("files", lambda table: column(table, "path", range(table.num_rows), pa.int64())),
     },

@@ -120,4 +120,4 @@ def all_rows(rows: Any) -> Damage:
 
 def column(table: Any, name: str, values: Iterable[Any], type_: Any = None) -> Any:
     at = table.schema.get_field_index(name)
-    return table.setcolumn(at, name, pa.array(values, type_ or table.schema.field(name).type))
+    return table.set_column(at, name, pa.array(values, type_ or table.schema.field(name).type))

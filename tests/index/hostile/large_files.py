@@ -66,7 +66,7 @@ def values_that_unpack_to_much(index: IndexFolder) -> None:
     offsets = pa.array([0, *[count] * PACKS], pa.int32())
     values = pa.ListArray.from_arrays(offsets, pa.array(np.zeros(count, dtype=np.int64)))
     at = table.schema.get_field_index("values")
-    index.replace(2, table.setcolumn(at, "values", values), column_encoding={"values.list.element": "DELTA_BINARY_PACKED"})
+    index.replace(2, table.set_column(at, "values", values), column_encoding={"values.list.element": "DELTA_BINARY_PACKED"})
 
 
 @kind
@@ -99,7 +99,7 @@ def values_as_many_as_may_be(index: IndexFolder) -> None:
     offsets = pa.array(range(0, count * PACKS + 1, count), pa.int32())
     numbers = np.tile(np.arange(count, dtype=np.int64), PACKS)
     at = table.schema.get_field_index("values")
-    many = table.setcolumn(at, "values", pa.ListArray.from_arrays(offsets, pa.array(numbers)))
+    many = table.set_column(at, "values", pa.ListArray.from_arrays(offsets, pa.array(numbers)))
     index.replace(2, many, column_encoding={"values.list.element": "DELTA_BINARY_PACKED"})
 
 

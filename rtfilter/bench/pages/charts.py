@@ -50,7 +50,7 @@ def speedup_by_selectivity(lines: Sequence[SpeedupLine]) -> str:
         ratio_ticks(axes, [speedup for line in lines for _, speedup in line.points])
         selectivities = sorted({p for line in lines for p, _ in line.points})
         axes.xaxis.set_major_locator(FixedLocator([p for p in selectivities if p not in (0.8, 0.9)]))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda p, _: f"{p:g}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda p, _: f"{p:.2g}"))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.grid(axis="y")
         # Below the drawing: inside it, some line would run through the names.
@@ -78,7 +78,9 @@ def bars_by_mode(groups: Mapping[str, Mapping[str, Bar]], unit: str, description
         axes.set_xlim(0, longest * 1.24)
         axes.set_xlabel(unit)
         # Nothing is longer than 100 %, whatever room the texts at the bars' ends take.
-        axes.xaxis.set_major_locator(FixedLocator([0, 25, 50, 75, 100]) if unit.startswith("%") else MaxNLocator(5))
+        axes.xaxis.set_major_locator(
+            FixedLocator([0, 25, 50, 75, 100]) if unit.startswith("%") and longest > 50 else MaxNLocator(5)
+        )
         axes.xaxis.set_major_formatter(FuncFormatter(lambda length, _: f"{length:,g}"))
         axes.tick_params(axis="y", length=0)
         axes.spines["bottom"].set_visible(False)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.transforms import Bbox
 
 from rtfilter.bench.pages.chart_style import CLEAR, MODE_COLOURS, MUTED, SERIES_COLOURS, STYLE, WIDTH_IN, inline_svg, ratio_ticks
 
@@ -164,8 +165,20 @@ def _curve_colour(colour: int | str) -> str:
 
 
 def _name_extremes(axes: Axes, points: Sequence[Point], key: Callable[[Point], float], count: int = 6) -> None:
-    for point in sorted(points, key=key, reverse=True)[:count]:
-        axes.annotate(point.query_id, (point.x, point.y), xytext=(3, 3), textcoords="offset points", fontsize=7)
+    """Names that would meet another one, or leave the axes, are left out: the table below has them all."""
+    axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    taken: list[Bbox] = []
+    inside = axes.get_window_extent()
+    for point in sorted(points, key=key, reverse=True):
+        if len(taken) == count:
+            return
+        name = axes.annotate(point.query_id, (point.x, point.y), xytext=(3, 3), textcoords="offset points", fontsize=7)
+        # What a browser's own font takes more.
+        place = name.get_window_extent().padded(4)
+        if any(place.overlaps(other) for other in taken) or place.x1 > inside.x1 or place.y1 > inside.y1:
+            name.remove()
+        else:
+            taken.append(place)
 
 
 def _round_log_ticks(axes: Axes, which: str, values: Sequence[float]) -> None:

@@ -26,7 +26,10 @@ from rtfilter.bench.figures.query_figures import (
     spark_modes,
 )
 from rtfilter.bench.figures.result import Result, speedup
+from rtfilter.bench.pages.chart_columns import in_columns
 from rtfilter.bench.pages.charts import Bar, SpeedupLine, bars_by_mode, speedup_by_selectivity
+from rtfilter.bench.pages.figure_texts import ms_text, packs_text, ratio_text, seconds_text
+from rtfilter.bench.pages.gain_words import gain_words
 from rtfilter.bench.pages.point_charts import Curve, Dot, Point, curves, dots_by_query, gain_scatter, speedup_scatter
 from rtfilter.bench.run.interleaved import Measurement
 
@@ -40,7 +43,7 @@ def render_report(result: Result) -> str:
     """The whole page."""
     loader = PackageLoader("rtfilter.bench.pages", ".")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["counted"] = _counted
+    environment.filters.update(counted=_counted, ms=ms_text, seconds=seconds_text, ratio=ratio_text, packs=packs_text)
     environment.filters["let_through"] = rows_let_through
     modes = result.settings.modes
     return environment.get_template("report.html.j2").render(
@@ -54,8 +57,8 @@ def render_report(result: Result) -> str:
         by_query=result.by_query,
         compared=sum(len(by_mode) > 1 for by_mode in result.by_query.values()),
         ratio_modes=[mode for mode in modes if mode != OFF] if OFF in modes else [],
-        charts=[(title, chart) for title, chart in _charts(result) if chart is not None],
-        time_charts=[(title, _time_chart(part)) for title, part in _families(result.by_query)],
+        chart_columns=in_columns(_charts(result)),
+        gain=gain_words(result),
         distributions=result.distributions,
         filters=[(measured.query.id, candidate) for measured in result.measurements for candidate in measured.last.filters],
         off=OFF,
@@ -67,11 +70,15 @@ def render_report(result: Result) -> str:
     )
 
 
-def _charts(result: Result) -> list[tuple[str, Markup | None]]:
-    """Title and drawing of each chart but those of times; None where there is nothing to draw."""
+def _charts(result: Result) -> list[tuple[str, Markup]]:
+    """Title and drawing of each chart."""
     by_query = result.by_query
     selectivity_chart = _selectivity_lines(by_query)
-    return [
+    families = _families(by_query)
+    times = [
+        (f"Median time{f', {family}' if family and len(families) > 1 else ''}", _time_chart(part)) for family, part in families
+    ]
+    charts = [
         ("Time by number of build keys", _keys_chart(by_query, _times_over_keys, "median time, ms", log_y=True)),
         ("Packs read by number of build keys", _keys_chart(by_query, _packs_over_keys, "packs read, %", log_y=False)),
         ("Speed-up against selectivity", selectivity_chart),
@@ -79,8 +86,10 @@ def _charts(result: Result) -> list[tuple[str, Markup | None]]:
         ("Speed-up against what the filters let through", None if selectivity_chart else _let_through_scatter(result)),
         ("Expected and measured gain", _gain_chart(result)),
         ("Packs read", _packs_chart(by_query)),
+        *times,
         ("Skew of the data", _skew_chart(result)),
     ]
+    return [(title, chart) for title, chart in charts if chart is not None]
 
 
 def _counted(number: float | None) -> str:
@@ -109,7 +118,7 @@ def _time_chart(by_query: ByQuery) -> Markup:
 
 
 def _time_bar(measured: Measurement) -> Bar:
-    return Bar(measured.median_ms, f"{measured.median_ms:,.0f}", min(measured.ms), max(measured.ms))
+    return Bar(measured.median_ms, ms_text(measured.median_ms), min(measured.ms), max(measured.ms))
 
 
 def _selectivity_lines(by_query: ByQuery) -> Markup | None:
@@ -177,7 +186,7 @@ def _packs_chart(by_query: ByQuery) -> Markup | None:
         in_order = sorted(shares.items(), key=lambda item: min(share for share, _ in item[1].values()))
         shares = dict(entry for entry in in_order if min(share for share, _ in entry[1].values()) < 1.0) or dict(in_order[:1])
     groups = {
-        query_id: {mode: Bar(100 * share, f"{100 * share:.3g} % ({m.last.packs_kept:,})") for mode, (share, m) in of_query.items()}
+        query_id: {mode: Bar(100 * share, packs_text(m)) for mode, (share, m) in of_query.items()}
         for query_id, of_query in shares.items()
     }
     return Markup(bars_by_mode(groups, "% of packs that were read", "Share of packs read by each query"))

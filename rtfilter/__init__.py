@@ -13,6 +13,7 @@ from rtfilter.version import __version__
 
 if TYPE_CHECKING:
     from rtfilter.errors import (
+        AdviceError,
         BenchError,
         CalibrationError,
         IndexDefinitionError,
@@ -42,6 +43,7 @@ _HOMES = {
     "rtfilter.index.find": ("indexes",),
     "rtfilter.store.sketches.kinds": ("Bloom", "CMap", "Histogram", "MinMax", "ValueSet"),
     "rtfilter.errors": (
+        "AdviceError",
         "BenchError",
         "CalibrationError",
         "IndexDefinitionError",
@@ -61,6 +63,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AdviceError",
     "BenchError",
     "Bloom",
     "CMap",

@@ -52,6 +52,10 @@ class QueryLogError(RtFilterError):
     """The file of `rtfilter.log.path` can't be written."""
 
 
+class AdviceError(RtFilterError):
+    """A log, statistics file or argument of `rtfilter advise`, `stats` or `quantiles` that can't be used."""
+
+
 class ResultMismatchError(RtFilterError):
     """`rtfilter.verify` found that a query gives another result with the layer on."""
 

@@ -1,0 +1,95 @@
+"""The queries of a log, each kind once: what one asks of each table, how often it came, and what it took."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from rtfilter.advice.predicates import Predicate
+
+# Whole numbers and fractions: sums of them do not depend on the order of the log, as sums of floats would.
+Exact = int | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """What a query asks of one table.
+
+    `columns`: all that it names, None for a star. `is_partial`: more is asked of the rows than stands in `predicate`, such as a
+    condition on several tables. `strangers`: columns in conditions that the table does not have.
+    """
+
+    table: str
+    predicate: Predicate | None = None
+    columns: tuple[str, ...] | None = None
+    is_partial: bool = False
+    strangers: tuple[str, ...] = ()
+    join_keys: tuple[str, ...] = ()
+    group_keys: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.predicate or 'no condition'}{' and more' if self.is_partial else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A query without its literals. `aggregates`: as (function, columns), `plain`: whether something else than group keys and
+    aggregates is selected. `limit`: its LIMIT. `unknown_tables`: tables that the statistics lack."""
+
+    uses: tuple[TableUse, ...] = ()
+    aggregates: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    plain: bool = True
+    limit: int | None = None
+    unknown_tables: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Twelve digits that stay the same for the same kind of query."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.uses)) or f"tables without statistics: {', '.join(self.unknown_tables)}"
+
+
+@dataclass(slots=True)
+class Calls:
+    """How often a fingerprint came (`weight`; `lines` is the number of log lines), and its measured times and scanned entries.
+
+    `entries` counts weights by scanned entries, None where the log does not say.
+    """
+
+    lines: int = 0
+    weight: Exact = 0
+    ms: Exact = 0
+    timed: Exact = 0
+    entries: Counter[int | None] = field(default_factory=Counter)
+
+    def add(self, weight: Exact, ms: Exact | None, entries: int | None) -> None:
+        self.lines += 1
+        self.weight += weight
+        if ms is not None:
+            self.ms += ms * weight
+            self.timed += weight
+        # Counter's own type says int; a Fraction adds up as well.
+        self.entries[entries] += weight  # type: ignore[assignment]
+
+    @property
+    def total_ms(self) -> float | None:
+        """Time of all calls; calls without a time count with the mean of the others. None without any."""
+        return float(self.ms * self.weight / self.timed) if self.timed else None
+
+
+Workload = Mapping[Fingerprint, Calls]
+
+
+def in_order(workload: Workload) -> list[tuple[Fingerprint, Calls]]:
+    """The fingerprints in an order of their own, whatever the log's."""
+    return sorted(workload.items(), key=lambda item: item[0].id)
+
+
+def scanned(calls: Calls) -> Exact:
+    """The weight of the calls that scanned anything: those that are known to have scanned nothing don't count."""
+    return sum((weight for entries, weight in calls.entries.items() if entries is None or entries > 0), 0)

@@ -44,6 +44,7 @@ class TableStatistics:
     rows: int | None
     columns: Mapping[str, ColumnStatistics]
     packs: int | None = None
+    path: str | None = None
 
     def column(self, name: str) -> ColumnStatistics | None:
         return self.columns.get(name.lower())
@@ -94,7 +95,14 @@ def _table(name: str, content: Any, where: str) -> TableStatistics:
     found = {key.lower(): _column(key, column, f"{where}, column {key!r}") for key, column in columns.items()}
     if len(found) < len(columns):
         raise AdviceError(f"{where}: two columns have names that differ in case only.")
-    return TableStatistics(name, _whole(content, "rows", where), found, _whole(content, "packs", where))
+    return TableStatistics(name, _whole(content, "rows", where), found, _whole(content, "packs", where), _path(content, where))
+
+
+def _path(content: dict[str, Any], where: str) -> str | None:
+    path = content.get("path")
+    if path is not None and not isinstance(path, str):
+        raise AdviceError(f'{where}: "path" is {path!r}; it must be a text, or be left out.')
+    return path
 
 
 def _column(name: str, content: Any, where: str) -> ColumnStatistics:

@@ -51,7 +51,8 @@ class Fingerprint:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
 
     def __str__(self) -> str:
-        return "; ".join(map(str, self.uses)) or f"tables without statistics: {', '.join(self.unknown_tables)}"
+        unknown = f"tables without statistics: {', '.join(self.unknown_tables)}" if self.unknown_tables else ""
+        return "; ".join(map(str, self.uses)) or unknown
 
 
 @dataclass(slots=True)

@@ -1,0 +1,123 @@
+"""Conditions of SQL, as sqlglot has them, made into predicates of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlglot import exp
+
+from rtfilter.advice.predicates import And, Leaf, Not, Operator, Or, Predicate, all_of, any_of, opposite
+
+# Stands in an IN list for values of which only the number is told: IN ('#VALUES', 23).
+ESTIMATED = "#VALUES"
+_PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike, exp.SimilarTo)
+_QUERIES = (exp.Query, exp.Subquery)
+
+# The name of a column in the table that the condition is about.
+Naming = Callable[[exp.Column], str]
+
+
+def own_columns(tree: Any) -> Iterator[Any]:
+    """The columns that an expression names, those inside its subqueries left out."""
+    for node in tree.walk(prune=lambda node: isinstance(node, _QUERIES)):
+        if isinstance(node, exp.Column):
+            yield node
+
+
+def has_query(tree: Any) -> bool:
+    return tree.find(*_QUERIES) is not None
+
+
+def conjuncts(tree: Any) -> list[Any]:
+    """The parts of a condition that must all hold."""
+    tree = tree.unnest()
+    return [part for child in tree.flatten() for part in conjuncts(child)] if isinstance(tree, exp.And) else [tree]
+
+
+def predicate_of(tree: Any, name: Naming) -> Predicate | None:
+    """A condition as a predicate; None when it names no column. All of its columns must be of one table."""
+    tree = tree.unnest()
+    match tree:
+        case exp.And():
+            parts = [predicate_of(child, name) for child in tree.flatten()]
+            return all_of([part for part in parts if part is not None])
+        case exp.Or():
+            parts = [predicate_of(child, name) for child in tree.flatten()]
+            known = [part for part in parts if part is not None]
+            # A constant arm may let every row through.
+            return any_of(known) if len(known) == len(parts) else _computed(tree, name, Operator.OTHER)
+        case exp.Not():
+            part = predicate_of(tree.this, name)
+            return None if part is None else opposite(part)
+    leaf = _leaf(tree, name)
+    return Not(leaf) if leaf is not None and tree.args.get("negate") else leaf
+
+
+def _leaf(tree: Any, name: Naming) -> Leaf | None:
+    match tree:
+        case exp.Column():
+            # A boolean column by itself.
+            return Leaf((name(tree),), Operator.EQUAL)
+        case exp.EQ() | exp.NEQ() | exp.NullSafeEQ():
+            column, other = _column_and_constant(tree)
+            if column is not None and not isinstance(other, exp.Null):
+                return Leaf((name(column),), Operator.NOT_EQUAL if isinstance(tree, exp.NEQ) else Operator.EQUAL)
+            if column is not None:
+                return Leaf((name(column),), Operator.IS_NULL if isinstance(tree, exp.NullSafeEQ) else Operator.OTHER)
+        case exp.Is() if isinstance(tree.expression, exp.Null) and isinstance(tree.this.unnest(), exp.Column):
+            return Leaf((name(tree.this.unnest()),), Operator.IS_NULL)
+        case exp.In() if tree.args.get("expressions") and isinstance(tree.this.unnest(), exp.Column):
+            if all(_is_constant(value) for value in tree.expressions):
+                return Leaf((name(tree.this.unnest()),), Operator.IN, _number_of_values(tree.expressions))
+        case exp.Between() if isinstance(tree.this.unnest(), exp.Column):
+            if _is_constant(tree.args["low"]) and _is_constant(tree.args["high"]):
+                return Leaf((name(tree.this.unnest()),), Operator.RANGE)
+        case exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
+            column, other = _column_and_constant(tree)
+            if column is not None:
+                return Leaf((name(column),), Operator.OTHER if isinstance(other, exp.Null) else Operator.RANGE)
+        case exp.Anonymous() if tree.name.upper() == "TEXT_MATCH" and tree.expressions:
+            if isinstance(tree.expressions[0], exp.Column):
+                return Leaf((name(tree.expressions[0]),), Operator.TEXT_MATCH)
+    if isinstance(tree, _PATTERNS) and isinstance(tree.this.unnest(), exp.Column):
+        return Leaf((name(tree.this.unnest()),), Operator.LIKE)
+    return _computed(tree, name, Operator.FUNCTION)
+
+
+def _computed(tree: Any, name: Naming, operator: Operator) -> Leaf | None:
+    columns = tuple(dict.fromkeys(name(column) for column in own_columns(tree)))
+    return Leaf(columns, operator) if columns else None
+
+
+def _column_and_constant(tree: Any) -> tuple[Any, Any]:
+    """Of a comparison between a column and a constant the two, the column first; else None and None."""
+    left, right = tree.this.unnest(), tree.expression.unnest()
+    if isinstance(right, exp.Column):
+        left, right = right, left
+    return (left, right) if isinstance(left, exp.Column) and _is_constant(right) else (None, None)
+
+
+def _is_constant(tree: Any) -> bool:
+    return next(own_columns(tree), None) is None and not has_query(tree)
+
+
+def _number_of_values(values: list[Any]) -> int:
+    texts = [value.name for value in values if isinstance(value, exp.Literal) and value.is_string]
+    numbers = [value.name for value in values if isinstance(value, exp.Literal) and not value.is_string]
+    if len(values) == 2 and texts == [ESTIMATED] and len(numbers) == 1 and numbers[0].isdecimal():
+        return max(1, int(numbers[0]))
+    return len({value.sql("spark") for value in values})
+
+
+def rejects_null(predicate: Predicate) -> bool:
+    """Whether a row with NULL in the predicate's columns never passes, so that an outer join's filled rows are dropped by it."""
+    match predicate:
+        case Leaf(operator=operator):
+            return operator not in (Operator.IS_NULL, Operator.FUNCTION, Operator.OTHER, Operator.TEXT_MATCH)
+        case And(children):
+            return any(map(rejects_null, children))
+        case Or(children):
+            return all(map(rejects_null, children))
+        case Not(child):
+            return isinstance(child, Leaf) and rejects_null(child)

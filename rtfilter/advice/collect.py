@@ -1,7 +1,7 @@
 """Makes a statistics file: Parquet footers of all files, and one pass over the values of a sample of row groups. No Spark.
 
-Numbers of distinct values come from sampled row groups, and are exact where these are the whole table. Else they are estimated: values
-seen once stand for others (GEE: Charikar, Chaudhuri, Motwani, Narasayya, "Towards estimation error guarantees", 2000).
+Numbers of distinct values come from sampled row groups. They are exact where these are the whole table. Else values seen once stand
+for others (GEE: Charikar, Chaudhuri, Motwani, Narasayya, "Towards estimation error guarantees", 2000).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rtfilter.errors import AdviceError
 
 # Rows that are looked at, in whole row groups spread over the table.
 SAMPLE_ROWS = 4_000_000
+MOST_POINTS = 2_000
 _SPARK_TYPES = {
     **{"bool": "boolean", "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint"},
     **{"uint16": "int", "uint32": "bigint", "uint64": "decimal(20,0)", "halffloat": "float", "float": "float", "double": "double"},
@@ -66,7 +67,7 @@ def collect(name: str, path: str | Path, sample_rows: int = SAMPLE_ROWS) -> dict
             "entries_per_row": 1.0,
             "index": None,
             "bytes": facts.bytes,
-            "depth": _depth(facts.bounds),
+            "depth": _depth(facts.bounds, values),
         }
     return {
         "path": os.path.abspath(path),
@@ -146,22 +147,33 @@ def _bounds(chunk: Any) -> tuple[Any, Any] | None:
         return None
 
 
-def _depth(bounds: list[tuple[Any, Any] | None]) -> float | None:
-    """How many packs hold a value between their bounds, on average over the bounds; None where a pack has no bounds.
+def _depth(bounds: list[tuple[Any, Any] | None], values: list[pa.Array] | None) -> float | None:
+    """How many packs have a value between their bounds, on average over sampled values; None where a pack's bounds are unknown.
 
     1 is a sorted column, the number of packs one without any order.
     """
     known = [each for each in bounds if each is not None]
-    if not known or len(known) < len(bounds):
+    if not known or len(known) < len(bounds) or values is None:
         return None
+    points = _points(values)
     try:
         lows, highs = sorted(low for low, _ in known), sorted(high for _, high in known)
-        points = [low for low, _ in known] + [high for _, high in known]
         # Packs that begin at or before a point, less those that end before it.
         depths = [bisect_right(lows, point) - bisect_left(highs, point) for point in points]
-    except TypeError:
+    except TypeError:  # bounds of another type than the values
         return None
-    return round(math.fsum(depths) / len(depths), 3)
+    return round(sum(depths) / len(depths), 3) if depths else None
+
+
+def _points(values: list[pa.Array]) -> list[Any]:
+    """Values spread over the sampled packs."""
+    each = max(1, MOST_POINTS // max(1, len(values)))
+    found: list[Any] = []
+    for pack in values:
+        known = pack.drop_null()
+        count = min(each, len(known))
+        found += known.take(pa.array([(2 * i + 1) * len(known) // (2 * count) for i in range(count)], pa.int64())).to_pylist()
+    return found
 
 
 def _sample(packs: list[_Pack], most_rows: int) -> list[_Pack]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from rtfilter.cli.advise import advise
 from rtfilter.cli.bench import bench
 from rtfilter.cli.build_jar import build_jar
 from rtfilter.cli.calibrate import calibrate
@@ -12,6 +13,7 @@ from rtfilter.cli.doctor import doctor
 from rtfilter.cli.explain import explain, whynot
 from rtfilter.cli.failure import ENVIRONMENT_HELP, CleanErrors
 from rtfilter.cli.index import index
+from rtfilter.cli.stats import stats
 from rtfilter.version import __version__
 
 
@@ -22,5 +24,5 @@ def main() -> None:
     the large side are opened at all."""
 
 
-for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index):
+for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index, advise, stats):
     main.add_command(command)

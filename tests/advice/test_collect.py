@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {
             "ordered": pa.array(np.arange(ROWS)),
             "spread": pa.array(random.integers(0, 10_000, ROWS)),
-            "few": pa.array(np.where(np.arange(ROWS) % 10 == 0, None, np.arange(ROWS) % 3)),
+            "few": pa.array([None if i % 10 == 0 else i % 3 for i in range(ROWS)]),
             "s": pa.array([f"n{i % 50}" for i in range(ROWS)]).dictionary_encode(),
             "d": pa.array(np.arange(ROWS) // 100, pa.int32()).cast(pa.date32()),
             "nothing": pa.nulls(ROWS, pa.float64()),
@@ -59,7 +59,8 @@ def test_what_a_table_is_like(folder: Path) -> None:
         "nothing": ("double", 0, 0.0),
     }
     assert columns["ordered"]["depth"] == 1.0
-    assert columns["spread"]["depth"] > 10
+    # Bounds of a thousand random values leave out next to nothing.
+    assert columns["spread"]["depth"] > 19.9
     assert columns["nothing"]["depth"] is None
     chunks = sum(
         pq.read_metadata(file).row_group(i).column(0).total_compressed_size for file in folder.glob("*.parquet") for i in range(5)
@@ -145,10 +146,5 @@ def test_a_file_that_is_no_json(tmp_path: Path, text: str) -> None:
 def test_what_is_missing_is_unknown() -> None:
     table = parse_statistics({"tables": {"T": {"columns": {"A": {"more": 1}}}}}, "s")["T"]
     column = table.column("a")
-    assert column is not None and (column.cardinality, column.sorted_share, column.entries_per_row, column.bytes) == (
-        None,
-        0,
-        1,
-        None,
-    )
+    assert column is not None and (column.cardinality, column.sorted_share, column.entries_per_row) == (None, 0, 1)
     assert (table.rows, table.has_bytes, table.bytes) == (None, False, None)

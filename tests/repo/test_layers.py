@@ -65,6 +65,7 @@ LAYERS = (
         for report in ("report", "report_digest", "report_plan", "report_table")
     ),
     Layer("rtfilter/store", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
+    Layer("rtfilter/advice", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
     Layer("rtfilter/feedback", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),
     Layer("rtfilter/host", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE)),
     # The bridge says what is there and does what it is told; who decides is on the other side of the pipe.
@@ -153,6 +154,7 @@ def test_every_module_knows_only_what_its_layer_may_know() -> None:
         ("rtfilter/store/a.py", "from planner import placement"),
         ("rtfilter/store/a.py", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
         ("rtfilter/store/a.py", "from ..bridge import launch"),
+        ("rtfilter/advice/a.py", "from pyspark.sql import SparkSession"),
         ("rtfilter/store/a.py", "from .. import bridge"),
         ("rtfilter/host/__main__.py", "import pyspark"),
         ("rtfilter/host/a.py", "importlib.import_module('pyspark')"),
@@ -205,7 +207,7 @@ print(*sorted({name.split(".")[0] for name in sys.modules}))
 """
 
 
-@pytest.mark.parametrize("package", ["planner", "rtfilter.options", "rtfilter.report", "rtfilter.store", "rtfilter.host"])
+@pytest.mark.parametrize("package", ["planner", "rtfilter.options", "rtfilter.report", "rtfilter.store", "rtfilter.advice", "rtfilter.host"])
 def test_no_pyspark_is_loaded_beside_the_bridge(package: str) -> None:
     command = [sys.executable, "-c", LOAD_ALL, package]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

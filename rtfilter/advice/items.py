@@ -1,0 +1,228 @@
+"""What to build: Bloom filters and an order, each with what it saves for which queries; and the queries that nothing helps."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planner.counted import counted
+from rtfilter.advice.pack_share import AS_IT_IS, Layout, bloom_bytes, kept_share, read_bytes
+from rtfilter.advice.predicates import BY_VALUE, EQUALITIES, Leaf, Operator, leaves
+from rtfilter.advice.statistics import ColumnStatistics, TableStatistics
+from rtfilter.advice.workload import Calls, Fingerprint, TableUse
+from rtfilter.store.sketches.domain import domain_of
+
+# Sorting by one column may make other queries read more, but not by more than this share of what all read.
+MOST_LOSS = 0.1
+# An item that saves less of what its table's queries read is not worth a line.
+LEAST_GAIN = 0.01
+# Filters below this share of packs are as good as they get.
+WELL_PRUNED = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One piece of advice. `gain_ms` is None where the log has no times, `gain_bytes` where the statistics have no bytes."""
+
+    kind: str
+    table: str
+    columns: tuple[str, ...]
+    queries: tuple[str, ...]
+    gain_bytes: float | None
+    gain_ms: float | None
+    cost_bytes: int | None
+    reason: str
+    command: str
+
+    @property
+    def id(self) -> str:
+        return hashlib.sha256(repr((self.kind, self.table.lower(), self.columns)).encode()).hexdigest()[:12]
+
+    def to_dict(self, rank: int) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "rank": rank,
+            "kind": self.kind,
+            "table": self.table,
+            "columns": list(self.columns),
+            "queries": list(self.queries),
+            "gain_bytes": _rounded(self.gain_bytes),
+            "gain_ms": _rounded(self.gain_ms),
+            "cost_bytes": self.cost_bytes,
+            "build_s": None,
+            # Nothing here has looked at a pack or a literal.
+            "confidence": "low",
+            "reason": self.reason,
+            "command": self.command,
+        }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The queries of one kind, as far as one table goes. `ms`: of the time of all their calls this table's share."""
+
+    fingerprint: Fingerprint
+    use: TableUse
+    weight: float
+    ms: float | None
+
+
+def askings(workload: Sequence[tuple[Fingerprint, Calls]], tables: Mapping[str, TableStatistics]) -> dict[str, list[Asking]]:
+    """By table who asks it. The time of a query is shared out among its tables by the bytes that it reads of each."""
+    found: dict[str, list[Asking]] = {}
+    for fingerprint, calls in workload:
+        sizes = [read_bytes(use, tables[use.table]) for use in fingerprint.uses]
+        total = None if None in sizes else math.fsum(size or 0.0 for size in sizes)
+        for use, size in zip(fingerprint.uses, sizes, strict=True):
+            ms = None if calls.total_ms is None or not total else calls.total_ms * (size or 0.0) / total
+            found.setdefault(use.table, []).append(Asking(fingerprint, use, float(calls.weight), ms))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What a layout saves over another one: bytes and ms of all calls, and who gains.
+
+    `share` and `lost_share`: what is saved, and what losers lose, as a share of the bytes that are read today.
+    """
+
+    bytes: float
+    ms: float | None
+    queries: tuple[str, ...]
+    share: float
+    lost_share: float
+
+
+def gain(asked: Sequence[Asking], table: TableStatistics, layout: Layout, before: Layout = AS_IT_IS) -> Gain | None:
+    """None where the statistics lack what is needed: rows, packs, bytes."""
+    changes: list[float] = []
+    times: list[float] = []
+    read: list[float] = []
+    queries: dict[str, None] = {}
+    for each in asked:
+        old, new = read_bytes(each.use, table, before), read_bytes(each.use, table, layout)
+        today = read_bytes(each.use, table)
+        if old is None or new is None or not table.packs or not table.rows:
+            return None
+        read.append(each.weight * (today or 0.0))
+        changes.append(each.weight * (old - new))
+        if each.ms is not None:
+            times.append(each.ms * (old - new) / today if today else 0.0)
+        if new < old:
+            queries[each.fingerprint.id] = None
+    total, saved = math.fsum(read), math.fsum(changes)
+    lost = -math.fsum(change for change in changes if change < 0)
+    share, lost_share = (saved / total, lost / total) if total else (0.0, 0.0)
+    return Gain(saved, math.fsum(times) if times else None, tuple(queries), share, lost_share)
+
+
+def advised_by_packs(asked: Sequence[Asking], table: TableStatistics, least: float) -> list[Item]:
+    """Items by the packs that they save: Bloom filters one after the other, and the best order of the table."""
+    found, built = [], AS_IT_IS
+    candidates = [column for column in _asked_for(asked, table, EQUALITIES) if _can_have_bloom(column)]
+    while candidates:
+        gains = [(gain(asked, table, Layout(built.bloom | {each.name}), built), each) for each in candidates]
+        best, column = min(((each, column) for each, column in gains if each), key=_by_gain, default=(None, None))
+        if best is None or column is None or best.share <= least:
+            break
+        found.append(_bloom_item(best, column, table))
+        built = Layout(built.bloom | {column.name})
+        candidates.remove(column)
+    columns = _asked_for(asked, table, EQUALITIES | {Operator.RANGE})
+    orders = [(gain(asked, table, Layout(sorted_by=each.name)), each) for each in columns]
+    fair = [(each, column) for each, column in orders if each and each.share > least and each.lost_share <= MOST_LOSS]
+    if fair:
+        found.append(_order_item(*min(fair, key=_by_gain), table))
+    return found
+
+
+def advised_by_votes(asked: Sequence[Asking], table: TableStatistics, votes: Mapping[str, float]) -> list[Item]:
+    """A Bloom filter for each column with votes, the most votes first, with the gain that the packs promise."""
+    found = []
+    for name, vote in sorted(votes.items(), key=lambda each: (-each[1], each[0])):
+        column = table.column(name)
+        if column is not None and _can_have_bloom(column):
+            saved = gain(asked, table, Layout(frozenset((name,))))
+            promise = "What it saves is not known without packs and bytes." if saved is None else _share(saved)
+            found.append(_bloom_item(saved, column, table, f"Votes: {vote:g}. {promise}"))
+    return found
+
+
+def _by_gain(each: tuple[Gain, ColumnStatistics]) -> tuple[float, int, str]:
+    return -round(each[0].bytes, 3), each[1].bytes or 0, each[1].name
+
+
+def _asked_for(asked: Sequence[Asking], table: TableStatistics, operators: frozenset[Operator]) -> list[ColumnStatistics]:
+    names = {leaf.column for each in asked for leaf in leaves(each.use.predicate) if leaf.operator in operators}
+    return [column for name in sorted(names) if (column := table.column(name)) is not None]
+
+
+def _can_have_bloom(column: ColumnStatistics) -> bool:
+    return column.type is None or domain_of(column.type.lower()) is not None
+
+
+def _share(saved: Gain) -> str:
+    return f"Queries on the table would read {saved.share:.1%} less."
+
+
+def _bloom_item(saved: Gain | None, column: ColumnStatistics, table: TableStatistics, reason: str = "") -> Item:
+    if saved is not None and not reason:
+        reason = f"{counted(len(saved.queries), 'kind', 'kinds')} of queries ask for values that few packs hold. {_share(saved)}"
+    return Item(
+        kind="bloom",
+        table=table.name,
+        columns=(column.name,),
+        queries=saved.queries if saved else (),
+        gain_bytes=saved.bytes if saved else None,
+        gain_ms=saved.ms if saved else None,
+        cost_bytes=bloom_bytes(column, table),
+        reason=reason,
+        command=f"rtfilter index create {_path(table)} --name advised_{column.name} --bloom {column.name}",
+    )
+
+
+def _order_item(saved: Gain, column: ColumnStatistics, table: TableStatistics) -> Item:
+    return Item(
+        kind="cluster_by",
+        table=table.name,
+        columns=(column.name,),
+        queries=saved.queries,
+        gain_bytes=saved.bytes,
+        gain_ms=saved.ms,
+        cost_bytes=table.bytes,
+        reason=f"Sorted by it, bounds in the footers leave fewer packs to a condition on it. {_share(saved)}",
+        command=f'spark.read.parquet("{_path(table)}").sort("{column.name}").write.parquet("A NEW PATH")',
+    )
+
+
+def _path(table: TableStatistics) -> str:
+    return table.path or table.name
+
+
+def why_nothing_helps(use: TableUse, table: TableStatistics) -> str:
+    """Why no item is for a query on a table."""
+    found = list(leaves(use.predicate))
+    if use.predicate is None:
+        return "it has no condition of its own" + (": runtime filters may help its joins" if use.join_keys else "")
+    if not table.packs or not table.rows or not table.has_bytes:
+        return "the statistics lack rows, packs or bytes"
+    if kept_share(use.predicate, table) <= WELL_PRUNED or any(_is_in_order(leaf, table) for leaf in found):
+        return "the table's order and the bounds in its footers serve it already"
+    if not any(leaf.operator in BY_VALUE or leaf.operator is Operator.RANGE for leaf in found):
+        return "its conditions are on functions, patterns or NULL only"
+    if not any(leaf.operator in EQUALITIES for leaf in found):
+        return "its conditions are ranges or exclude values: only an order could help, and none pays for the table"
+    return "nearly every pack holds a row that passes"
+
+
+def _is_in_order(leaf: Leaf, table: TableStatistics) -> bool:
+    """Whether a condition is on a column by which the table is about sorted."""
+    column = table.column(leaf.column) if leaf.operator in EQUALITIES | {Operator.RANGE} else None
+    return column is not None and column.depth is not None and column.depth <= max(1.0, WELL_PRUNED * (table.packs or 0))

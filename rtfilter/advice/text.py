@@ -1,0 +1,88 @@
+"""Advice as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from planner.counted import counted
+from rtfilter.advice.advise import Advice
+
+MOST_LINES = 10
+NOT_INDEXES = "A copy in a new order is no index: its bytes are not in the budget, and its gain and that of indexes do not add up."
+
+
+def advice_text(advice: Advice) -> str:
+    """The items, votes, queries that nothing helps, notes, and what was skipped."""
+    return "\n".join([*_items(advice), *_votes(advice), *_unserved(advice), *_notes(advice), *_read(advice)])
+
+
+def _items(advice: Advice) -> Iterator[str]:
+    if not advice.items:
+        yield "Nothing to build."
+    for item in advice.items:
+        yield f"{item['rank']}. {item['kind']} on {item['table']}.{', '.join(item['columns'])}  [{item['id']}]"
+        yield f"   saves {_saved(item)}; {_size(item['cost_bytes'])}; {counted(len(item['queries']), 'kind', 'kinds')} of queries"
+        yield f"   {item['reason']} Confidence {item['confidence']}: by formulas, no pack was tried."
+        yield f"   {item['command']}"
+    if any(item["kind"] == "cluster_by" for item in advice.items):
+        yield NOT_INDEXES
+
+
+def _saved(item: dict[str, Any]) -> str:
+    known = [] if item["gain_ms"] is None else [f"up to {item['gain_ms']:,.0f} ms"]
+    known += [] if item["gain_bytes"] is None else [f"{_size(item['gain_bytes'])} of reading"]
+    return " and ".join(known) or "an unknown amount"
+
+
+def _size(size: float | None) -> str:
+    if size is None:
+        return "size unknown"
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if abs(size) < 1000 or unit == "GB":
+            break
+        size /= 1000
+    return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+
+
+def _votes(advice: Advice) -> Iterator[str]:
+    unit = {"freq": "queries", "parser": "entries that need no look", "estimate": "cost that an index on it saves"}[advice.strategy]
+    for table, votes in advice.votes.items():
+        yield f"\nVotes for {table} ({advice.strategy}: {unit}):"
+        for name, vote in votes.items():
+            covered = advice.coverage.get(table, {}).get(name)
+            yield f"   {name}  {vote:,.6g}" + ("" if covered is None else f"  {covered:.0%} of the queries")
+        if table in advice.chosen:
+            chosen = advice.chosen[table]
+            yield f"   together: {', '.join(chosen['indexed']) or 'none'} indexed, sorted by {chosen['sorted'] or 'none'}"
+
+
+def _unserved(advice: Advice) -> Iterator[str]:
+    if advice.unserved:
+        yield "\nQueries that none of this helps:"
+    for query in advice.unserved[:MOST_LINES]:
+        yield f"   {query['query']}  {counted(query['calls'], 'call')}  {query['shape']}"
+        yield f"      {query['reason']}"
+    if len(advice.unserved) > MOST_LINES:
+        yield f"   and {len(advice.unserved) - MOST_LINES} more kinds (--json has all)"
+
+
+def _notes(advice: Advice) -> Iterator[str]:
+    if advice.notes:
+        yield "\nNotes:"
+    for note in advice.notes[:MOST_LINES]:
+        yield f"   {note['text']}" + (f" ({counted(note['calls'], 'call')})" if "calls" in note else "")
+    if len(advice.notes) > MOST_LINES:
+        yield f"   and {len(advice.notes) - MOST_LINES} more (--json has all)"
+
+
+def _read(advice: Advice) -> Iterator[str]:
+    read = advice.read
+    yield f"\nRead {counted(read['queries'], 'query', 'queries')} of {counted(read['fingerprints'], 'kind', 'kinds')}."
+    if read["without_tables"]:
+        yield f"   {read['without_tables']} read no table"
+    for reason, skipped in read["skipped"].items():
+        more = ", …" if skipped["count"] > len(skipped["first"]) else ""
+        yield f"   skipped {skipped['count']}: {reason} ({', '.join(skipped['first'])}{more})"
+    for note in read["notes"]:
+        yield f"   {note}"

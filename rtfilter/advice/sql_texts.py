@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlglot
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import SqlglotError, TokenError
 
 MOST_CHARACTERS = 1 << 20
 # Signs that change what is being read: comments, quotes, ends of statements, and a backslash with what it escapes.
 _SIGNS = re.compile(r"--|/\*|\*/|['\"`;\n]|\\.", re.DOTALL)
+_PLACE = re.compile(r"\.? Line \d+, Col: \d+\.?$")
 _BITS = frozenset(("AMP", "PIPE", "CARET", "TILDE", "LR_ARROW"))
 # What may stand before a named parameter; before anything else a colon begins a path into a variant.
 _COMPARISONS = frozenset(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "NULLSAFE_EQ", "BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE"))
@@ -98,8 +99,10 @@ def parsed(text: str) -> Any:
     try:
         _refuse(text, sqlglot.tokenize(text, read="spark"))
         trees = [tree for tree in sqlglot.parse(text, read="spark") if tree is not None]
+    except TokenError as error:  # whose text quotes the statement
+        raise NotUnderstoodError("it has a quote or comment without an end") from error
     except (SqlglotError, RecursionError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        said = _PLACE.sub("", (str(error) or type(error).__name__).splitlines()[0])
         raise NotUnderstoodError(f"the parser refuses it: {said}") from error
     if len(trees) != 1:
         raise NotUnderstoodError(f"it holds {len(trees)} statements")

@@ -194,6 +194,15 @@ def test_an_endless_statement_is_not_understood() -> None:
         read(text)
 
 
+@pytest.mark.parametrize(
+    "sql", ["select 'secret", "select * from t where a = 'secret' and", "select 'secret' from t where a = 1 |> x 'secret'"]
+)
+def test_reasons_quote_nothing(sql: str) -> None:
+    with pytest.raises(NotUnderstoodError) as error:
+        read(sql)
+    assert "secret" not in str(error.value) and "Line" not in str(error.value)
+
+
 def test_deep_nesting_is_not_understood() -> None:
     with pytest.raises(NotUnderstoodError):
         read("select * from t where " + "(" * 20_000 + "a = 1" + ")" * 20_000)

@@ -207,7 +207,10 @@ print(*sorted({name.split(".")[0] for name in sys.modules}))
 """
 
 
-@pytest.mark.parametrize("package", ["planner", "rtfilter.options", "rtfilter.report", "rtfilter.store", "rtfilter.advice", "rtfilter.host"])
+LOADED_WITHOUT_SPARK = ("planner", "rtfilter.options", "rtfilter.report", "rtfilter.store", "rtfilter.advice", "rtfilter.host")
+
+
+@pytest.mark.parametrize("package", LOADED_WITHOUT_SPARK)
 def test_no_pyspark_is_loaded_beside_the_bridge(package: str) -> None:
     command = [sys.executable, "-c", LOAD_ALL, package]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

@@ -52,7 +52,8 @@ WOULD_WAIT_IN_A_CIRCLE = "WOULD_WAIT_IN_A_CIRCLE"
 # What other sizes than were expected may change.
 BY_SIZE = frozenset({BUILD_NOT_SMALLER, WAIT_DOES_NOT_PAY, FILL_DOES_NOT_PAY, WOULD_WAIT_IN_A_CIRCLE})
 
-# The indexes of a table, as far as a plan tells; the host passes on what the store finds (rtfilter/store/index_use.py).
+# The indexes of a table, as far as a plan tells; the host passes on what the store finds
+# (rtfilter/store/index_files/index_problems.py).
 INDEX_LACKS_COLUMN = "INDEX_LACKS_COLUMN"
 CONDITION_NOT_JUDGED = "CONDITION_NOT_JUDGED"
 

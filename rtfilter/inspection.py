@@ -10,7 +10,7 @@ from rtfilter.bridge import jvm
 from rtfilter.index.find import lost_indexes
 from rtfilter.report import Explanation, Report, WhyNot, report_from_record
 from rtfilter.session import attach
-from rtfilter.store.index_use import INDEX_GONE
+from rtfilter.store.index_files.index_problems import INDEX_GONE
 
 
 def last_report(spark: SparkSession) -> Report | None:

@@ -13,7 +13,7 @@ from rtfilter.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from rtfilter.index import Index
-    from rtfilter.store.packindex.build import BuildReport, Tell
+    from rtfilter.store.index_actions.build import BuildReport, Tell
     from rtfilter.store.sketches.kinds import Sketch
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -87,7 +87,7 @@ def create(
 def list_(path: str, location: str, as_json: bool) -> None:
     """List the indexes of the table in PATH."""
     from rtfilter.index.find import indexes_in
-    from rtfilter.store.packindex.made import GONE
+    from rtfilter.store.index_actions.made_indexes import GONE
 
     with _session(path, location) as spark:
         found = [each.stats() for each in indexes_in(path, location, spark)]
@@ -196,7 +196,7 @@ def _sketches(columns: dict[str, Sequence[str]], fpp: float, max_values: int) ->
 @contextmanager
 def _session(path: str, location: str, master: str | None = None) -> Iterator[Any]:
     """A Spark session where one is asked for, or needed for a path that Python can't open; else None."""
-    from rtfilter.store.paths import is_remote
+    from rtfilter.store.parquet.paths import is_remote
 
     is_elsewhere = is_remote(path) or is_remote(location)
     if master is None and not is_elsewhere:
@@ -219,7 +219,7 @@ def _session(path: str, location: str, master: str | None = None) -> Iterator[An
 def _progress() -> Iterator[Tell]:
     """A bar on stderr, now and then a line where it is no terminal."""
     from rtfilter.bench.run.progress import BenchProgress
-    from rtfilter.store.packindex.build import Progress
+    from rtfilter.store.index_actions.build import Progress
 
     with BenchProgress() as bar:
         bar.say("looks at the table")

@@ -6,10 +6,10 @@ import os
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.store.index_facts import roots_of_tables
-from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
-from rtfilter.store.packindex.shelf import index_folders, store_places
-from rtfilter.store.packindex.storage import LOG
-from rtfilter.store.paths import is_remote
+from rtfilter.store.index_files.storage import LOG
+from rtfilter.store.open_indexes import index_folders, store_places
+from rtfilter.store.parquet.paths import is_remote
+from rtfilter.store.remote.remote_steps import MOST_INDEXES_IN_A_PLACE
 
 
 def index_state(root: str, location: str) -> str | None:

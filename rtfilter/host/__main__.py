@@ -15,7 +15,7 @@ def main() -> None:
     # Imported only now, so that nothing that an import prints can get among the frames.
     from rtfilter.host.arrow_memory import give_memory_back
     from rtfilter.host.server import serve
-    from rtfilter.store.packindex.reading_journal import journal_of_parent
+    from rtfilter.store.index_reading.reading_journal import journal_of_parent
 
     give_memory_back()
     # What was imported stays: without it a list of 20,000 files is taken in half the time.

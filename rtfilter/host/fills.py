@@ -20,10 +20,10 @@ from planner.static.index_remarks import remarked
 from rtfilter.errors import ProtocolError
 from rtfilter.host.frames import BodyWriter, Frame
 from rtfilter.host.static_predicates import remarks_on_indexes, static_figures, with_static
-from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
+from rtfilter.store.bounds.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, RangesFilter, filter_of_keys
 from rtfilter.store.pack_store import StoreVerdict
 from rtfilter.store.sketches.bloom import is_filter
-from rtfilter.store.tables import ColumnFilter
+from rtfilter.store.tables.verdict import ColumnFilter
 
 Message = dict[str, Any]
 

@@ -32,10 +32,10 @@ from rtfilter.host.static_predicates import indexes_of_scans, indexes_of_targets
 from rtfilter.host.table_facts import with_table_facts
 from rtfilter.host.tasks import answer_tasks
 from rtfilter.options import Options, defaults
-from rtfilter.store.kept_folder import kept_in
+from rtfilter.store.footer_cache.kept_folder import kept_in
+from rtfilter.store.index_files.local_cache import LocalCache, cache_directory_of
+from rtfilter.store.index_reading.reading_journal import ReadingJournal
 from rtfilter.store.pack_store import PackStore
-from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
-from rtfilter.store.packindex.reading_journal import ReadingJournal
 from rtfilter.version import __version__
 
 FEEDBACK_FILE = "feedback.json"

@@ -12,7 +12,7 @@ from rtfilter.errors import OptionError, QueryLogError
 from rtfilter.host.frames import Frame, frame_bytes, read_frame, write_parts
 from rtfilter.host.requests import Requests
 from rtfilter.masking import without_secrets
-from rtfilter.store.packindex.reading_journal import ReadingJournal
+from rtfilter.store.index_reading.reading_journal import ReadingJournal
 
 ANSWERING_THREADS = 8
 

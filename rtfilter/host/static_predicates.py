@@ -13,7 +13,7 @@ from planner.static.decide import StaticFigures
 from planner.static.index_remarks import ScanIndex
 from rtfilter.options import Options
 from rtfilter.store.index_facts import IndexFacts, facts_of_indexes, roots_of_tables
-from rtfilter.store.index_use import INDEX_STALE
+from rtfilter.store.index_files.index_problems import INDEX_STALE
 from rtfilter.store.pack_store import PackStore, StoreVerdict
 from rtfilter.store.sketches.arrays import Bools
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from planner.plan.nodes import Scan, ScanColumn
 from planner.plan.tree import Plan
-from rtfilter.store.seen_tables import SeenTables, TableFacts
+from rtfilter.store.tables.remembered_counts import SeenTables, TableFacts
 
 
 def with_table_facts(plan: Plan, seen: SeenTables) -> Plan:

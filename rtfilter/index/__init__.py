@@ -1,4 +1,4 @@
-"""Indexes as users handle them: made and refreshed by Spark jobs or in the driver's own threads."""
+"""Indexes as a user handles them from a Spark session: it has jobs or its own threads do what `rtfilter.store` knows how to do."""
 
 from rtfilter.index.api import Index
 from rtfilter.index.find import indexes

@@ -15,14 +15,15 @@ from rtfilter.index.spark_runner import SparkRunner
 from rtfilter.index.stats import IndexStats, stats_of
 from rtfilter.index.tables import file_of, is_path, listed_table, root_of, typed_table
 from rtfilter.report_table import Table
-from rtfilter.store.packindex import actions, log, made
-from rtfilter.store.packindex.build import BuildReport, LocalRunner, Runner, Tell, silent
-from rtfilter.store.packindex.listing import ListedTable, index_place
-from rtfilter.store.packindex.remote_table import RemoteSketching
-from rtfilter.store.packindex.shelved import OF_FILE, file_of_index
-from rtfilter.store.packindex.snapshot import Definition, Snapshot
-from rtfilter.store.packindex.storage import IndexStorage
-from rtfilter.store.paths import absolute, is_remote
+from rtfilter.store.index_actions import actions, made_indexes
+from rtfilter.store.index_actions.build import BuildReport, LocalRunner, Runner, Tell, silent
+from rtfilter.store.index_actions.listing import ListedTable, index_place
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.snapshot import Definition, Snapshot
+from rtfilter.store.index_files.storage import IndexStorage
+from rtfilter.store.index_reading.found_index import OF_FILE, file_of_index
+from rtfilter.store.parquet.paths import absolute, is_remote
+from rtfilter.store.remote.remote_table import RemoteSketching
 from rtfilter.store.sketches.kinds import Sketch
 
 # Smaller tables are read by the driver before a Spark job would have its first result.
@@ -95,7 +96,7 @@ class Index:
         root = root_of(spark, table)
         storage = _storage_of(spark, table, _location(spark, location), root, name)
         if log.read_log(storage).latest is None:
-            if made.is_lost(storage.place):
+            if made_indexes.is_lost(storage.place):
                 raise _lost(name, table)
             raise IndexStateError(f"the table {table!r} has no index {name!r} in {storage.place}; use create, or look at list.")
         _require_own(storage, root, table)
@@ -127,7 +128,7 @@ class Index:
         An action under way does not show here but in `stats()`.
         """
         view = log.read_log(self._storage)
-        return made.GONE if view.latest is None and made.is_lost(self.place) else view.state
+        return made_indexes.GONE if view.latest is None and made_indexes.is_lost(self.place) else view.state
 
     @property
     def sketches(self) -> tuple[Sketch, ...]:
@@ -149,7 +150,7 @@ class Index:
         def refreshed(table: ListedTable, listed_at: int) -> BuildReport:
             return actions.refresh(self._storage, mode, table, self._runner(table), tell, listed_at)
 
-        if self.state == made.GONE:
+        if self.state == made_indexes.GONE:
             raise _lost(self.name, self.table)
         self.last_build = self._on_latest_list(refreshed)
         self._remember()
@@ -161,8 +162,8 @@ class Index:
 
     def delete(self) -> None:
         """Takes the index out of use; its files stay. One that is GONE is not told of any more. Raises IndexStateError."""
-        if self.state == made.GONE:
-            made.forget(self.place)
+        if self.state == made_indexes.GONE:
+            made_indexes.forget(self.place)
             return
         actions.delete(self._storage)
 
@@ -174,7 +175,7 @@ class Index:
         """Removes files that no snapshot needs; all of them once the index is deleted. Gives how many. Raises IndexStateError."""
         removed = actions.vacuum(self._storage)
         if log.read_log(self._storage).state == log.DOES_NOT_EXIST:
-            made.forget(self.place)
+            made_indexes.forget(self.place)
         return removed
 
     def cancel(self) -> str:
@@ -203,7 +204,7 @@ class Index:
         """An index in a location of its own stays when its table is overwritten."""
         snapshot = self._snapshot()
         if snapshot is not None and snapshot.definition.root is None:
-            made.remember(self.place)
+            made_indexes.remember(self.place)
 
     def _snapshot(self) -> Snapshot | None:
         return log.read_log(self._storage).snapshot

@@ -13,14 +13,15 @@ from rtfilter.errors import NotConfiguredError, RtFilterError
 from rtfilter.index.api import Index, is_of_file
 from rtfilter.index.index_places import as_spark_reads, file_access, session_location, storage_at
 from rtfilter.index.tables import file_of, is_path, listed_table, root_of
+from rtfilter.store.index_actions import made_indexes
 from rtfilter.store.index_facts import roots_of_tables
-from rtfilter.store.index_use import GONE, problem_sentence
-from rtfilter.store.packindex import log, made
-from rtfilter.store.packindex.reader import STORE_FOLDER
-from rtfilter.store.packindex.remote import list_folder, proper_folders
-from rtfilter.store.packindex.shelf import index_folders, store_places
-from rtfilter.store.packindex.shelved import OF_FILE, file_of_index
-from rtfilter.store.paths import absolute, is_remote
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.index_problems import GONE, problem_sentence
+from rtfilter.store.index_reading.found_index import OF_FILE, file_of_index
+from rtfilter.store.index_reading.reader import STORE_FOLDER
+from rtfilter.store.open_indexes import index_folders, store_places
+from rtfilter.store.parquet.paths import absolute, is_remote
+from rtfilter.store.remote.remote_steps import list_folder, proper_folders
 
 
 def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]:
@@ -69,13 +70,13 @@ def lost_indexes(df: DataFrame) -> list[str]:
 
     On the machine where it was made; of local tables, and while the session looks for indexes inside them.
     """
-    if session_location(df.sparkSession) or not made.has_notes():
+    if session_location(df.sparkSession) or not made_indexes.has_notes():
         return []
     try:
         files = [unquote(uri) for uri in df.inputFiles()]
     except PySparkException:  # a stream, say
         return []
-    lost = made.lost_from(store_places(files, ""))
+    lost = made_indexes.lost_from(store_places(files, ""))
     names = ((place, os.path.basename(place).partition(OF_FILE)[0]) for place in lost)
     return [problem_sentence(GONE, name, os.path.dirname(place), is_used=False) for place, name in names]
 
@@ -107,7 +108,7 @@ def _in(spark: SparkSession | None, place: str, table: str | None = None) -> lis
             index = Index.at(spark, folder)
             found.append(index if table is None else Index(spark, table, index.name, storage))
     there = {os.path.basename(folder) for folder in folders}
-    for folder in made.remembered(place):
+    for folder in made_indexes.remembered(place):
         if folder not in there:
             own = table or os.path.join(os.path.dirname(place), file_of_index(folder) or "").rstrip(os.sep)
             found.append(Index(spark, own, folder.partition(OF_FILE)[0], storage_at(spark, os.path.join(place, folder))))

@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 from rtfilter.bridge.files import HadoopFiles
 from rtfilter.errors import IndexStorageError, NotConfiguredError
 from rtfilter.options import option_for, parse_option
-from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
-from rtfilter.store.packindex.remote import qualified
-from rtfilter.store.packindex.remote_storage import RemoteStorage
-from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
-from rtfilter.store.paths import is_remote
+from rtfilter.store.index_files.local_cache import LocalCache, cache_directory_of
+from rtfilter.store.index_files.storage import IndexStorage, LocalStorage
+from rtfilter.store.parquet.paths import is_remote
+from rtfilter.store.remote.remote_steps import qualified
+from rtfilter.store.remote.remote_storage import RemoteStorage
 
 
 def storage_at(spark: SparkSession | None, place: str) -> IndexStorage:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO, cast
 
-from rtfilter.store.packindex.footer import read_tail
-from rtfilter.store.packindex.parts import ranges_of, request_text
-from rtfilter.store.packindex.remote import FileAccess
-from rtfilter.store.packindex.remote_table import RemoteFile
-from rtfilter.store.packindex.sketching import Portion, TableFile
+from rtfilter.store.index_files.file_parts import ranges_of, request_text
+from rtfilter.store.index_files.sketching import Portion, TableFile
+from rtfilter.store.parquet.footer_digest import read_tail
+from rtfilter.store.remote.remote_steps import FileAccess
+from rtfilter.store.remote.remote_table import RemoteFile
 
 # Reads wait for the network, not for a core.
 THREADS = 16

@@ -19,9 +19,9 @@ import rtfilter
 from rtfilter.bridge.files import HadoopFiles
 from rtfilter.errors import IndexStorageError
 from rtfilter.index.remote_portions import requests_for
-from rtfilter.store.packindex.parts import sketch_record
-from rtfilter.store.packindex.sketching import Portion, PortionSketches, sketch_portion
-from rtfilter.store.packindex.snapshot import Definition
+from rtfilter.store.index_files.file_parts import sketch_record
+from rtfilter.store.index_files.sketching import Portion, PortionSketches, sketch_portion
+from rtfilter.store.index_files.snapshot import Definition
 
 # Results gather in the driver: a job has as many portions as fill this much, by what earlier ones took.
 WAVE_BYTES = 256 << 20

@@ -7,12 +7,13 @@ from typing import Any
 from rtfilter.errors import IndexStorageError
 from rtfilter.masking import without_secrets
 from rtfilter.report_table import Column, Table
-from rtfilter.store.packindex import actions, log
-from rtfilter.store.packindex.catalog import load_catalog
-from rtfilter.store.packindex.listing import ListedTable
-from rtfilter.store.packindex.reader import table_root
-from rtfilter.store.packindex.snapshot import Snapshot
-from rtfilter.store.packindex.storage import DATA, IndexStorage
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.listing import ListedTable
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.catalog import load_catalog
+from rtfilter.store.index_files.snapshot import Snapshot
+from rtfilter.store.index_files.storage import DATA, IndexStorage
+from rtfilter.store.index_reading.reader import table_root
 from rtfilter.store.sketches.kinds import sketch_to_dict
 
 

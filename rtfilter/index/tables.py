@@ -15,14 +15,14 @@ from pyspark.sql import SparkSession
 from rtfilter.errors import IndexDefinitionError, did_you_mean, first_line
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.index_places import file_access
-from rtfilter.store.packindex.footer import read_tail
-from rtfilter.store.packindex.listing import ListedTable, list_directory, table_files
-from rtfilter.store.packindex.remote import qualified
-from rtfilter.store.packindex.remote_table import list_remote_table, remote_table_files
-from rtfilter.store.packindex.sketching import TableFile
-from rtfilter.store.paths import is_remote, local_path
+from rtfilter.store.index_actions.listing import ListedTable, list_directory, table_files
+from rtfilter.store.index_files.sketching import TableFile
+from rtfilter.store.parquet.footer_digest import read_tail
+from rtfilter.store.parquet.paths import is_remote, local_path
+from rtfilter.store.parquet.table_footer import table_footer
+from rtfilter.store.remote.remote_steps import qualified
+from rtfilter.store.remote.remote_table import list_remote_table, remote_table_files
 from rtfilter.store.sketches.kinds import Sketch, check_type
-from rtfilter.store.table_footer import table_footer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from planner.counted import counted
-from rtfilter.store.index_use import INDEX_STALE, Coverage, IndexProblem
-from rtfilter.store.packindex.local_cache import cache_directory_of
-from rtfilter.store.packindex.reader import STORE_FOLDER, PackIndex
-from rtfilter.store.packindex.shelf import IndexShelf, store_places, without_partitions
-from rtfilter.store.packindex.shelved import ShelvedIndex
-from rtfilter.store.packindex.snapshot import Drift
-from rtfilter.store.paths import absolute, is_remote
+from rtfilter.store.index_files.index_problems import INDEX_STALE, Coverage, IndexProblem
+from rtfilter.store.index_files.local_cache import cache_directory_of
+from rtfilter.store.index_files.snapshot import Drift
+from rtfilter.store.index_reading.found_index import ShelvedIndex
+from rtfilter.store.index_reading.reader import STORE_FOLDER, PackIndex
+from rtfilter.store.open_indexes import IndexShelf, store_places, without_partitions
+from rtfilter.store.parquet.paths import absolute, is_remote
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from rtfilter.store.arrays import Bools
-from rtfilter.store.packindex.catalog import Located
-from rtfilter.store.tables import Verdict
+from rtfilter.store.index_files.catalog import Located
+from rtfilter.store.parquet.arrays import Bools
+from rtfilter.store.tables.verdict import Verdict
 
 
 def completed(packs: Verdict, located: Sequence[Located]) -> Verdict:

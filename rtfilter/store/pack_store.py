@@ -8,33 +8,44 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rtfilter.errors import IndexStorageError
-from rtfilter.store.footer_cache import FileIdentity
+from rtfilter.store.footer_cache.footer_memory import FileIdentity
+from rtfilter.store.footer_cache.kept_folder import KeptIn
+from rtfilter.store.index_files.catalog import Located
+from rtfilter.store.index_files.file_check import FileTrust
+from rtfilter.store.index_files.index_problems import Coverage, IndexUse, problem_of
+from rtfilter.store.index_files.local_cache import cache_directory_of
 from rtfilter.store.index_layouts import completed
-from rtfilter.store.index_use import INDEX_STALE, Coverage, IndexUse, problem_of
-from rtfilter.store.kept_folder import KeptIn
-from rtfilter.store.packindex.catalog import Located
-from rtfilter.store.packindex.key_tests import test_of_filter
-from rtfilter.store.packindex.local_cache import cache_directory_of
-from rtfilter.store.packindex.mirror import MOST_PLACES_AT_ONCE
-from rtfilter.store.packindex.reader import PackIndex
-from rtfilter.store.packindex.reading_journal import ReadingJournal
-from rtfilter.store.packindex.shelf import IndexShelf, store_places
-from rtfilter.store.packindex.shelved import ShelvedIndex
-from rtfilter.store.packindex.trust import FileTrust
-from rtfilter.store.paths import below, is_remote, local_path
-from rtfilter.store.seen_tables import SeenTables
-from rtfilter.store.sketches.arrays import Bools, Int64s
-from rtfilter.store.sketches.asked import KeyBloom, ValueTest
+from rtfilter.store.index_reading.found_index import ShelvedIndex
+from rtfilter.store.index_reading.key_tests import test_of_filter
+from rtfilter.store.index_reading.reader import PackIndex
+from rtfilter.store.index_reading.reading_journal import ReadingJournal
+from rtfilter.store.open_indexes import IndexShelf, store_places
+from rtfilter.store.parquet.paths import is_remote, local_path
+from rtfilter.store.placed_indexes import (
+    ListedTable,
+    PlacedIndex,
+    asked_by_bloom,
+    holds_files_of,
+    judge_by,
+    packs_of,
+    packs_told_of,
+    unused_index,
+    use_of,
+    without_files,
+)
+from rtfilter.store.remote.index_copies import MOST_PLACES_AT_ONCE
+from rtfilter.store.sketches.arrays import Bools
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate, leaves_of, parse_predicate
-from rtfilter.store.tables import MOST_LISTED_FILES, MOST_LISTS, ColumnFilter, FooterStore, Verdict
+from rtfilter.store.tables.footer_store import MOST_LISTED_FILES, MOST_LISTS, FooterStore
+from rtfilter.store.tables.remembered_counts import SeenTables
+from rtfilter.store.tables.verdict import ColumnFilter, Verdict
 
 # Well below the time that the bridge waits for an answer (rtfilter.planner.timeoutMs).
 DEFAULT_INDEX_S = 0.5
@@ -71,32 +82,6 @@ class StoreVerdict:
         return None if self.static is None else ~self.static.reject
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """The files of one digest, the directories that their indexes may be in, and where their packs are in indexes used lately."""
-
-    files: tuple[FileIdentity, ...]
-    sizes: Int64s
-    places: tuple[str, ...]
-    located: dict[tuple[str, str, str], Located] = field(default_factory=dict)
-
-    @property
-    def total_bytes(self) -> int:
-        return int(self.sizes.sum())
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """An index over one layout: pack `places[i]` of the layout is pack `numbers[i]` of the index. `files`: those that it knows."""
-
-    shelved: ShelvedIndex
-    index: PackIndex
-    places: Int64s
-    numbers: Int64s
-    files: Bools
-    coverage: Coverage
-
-
 class PackStore:
     """A footer store and the indexes of the tables that it is asked about; thread-safe."""
 
@@ -106,7 +91,7 @@ class PackStore:
         self.shelf = IndexShelf(journal)
         self._trust = FileTrust()
         self._lock = threading.Lock()
-        self._lists: OrderedDict[str, _Listed] = OrderedDict()
+        self._lists: OrderedDict[str, ListedTable] = OrderedDict()
         # By the identity of an index.
         self._coverages: OrderedDict[tuple[str, str, str], Coverage] = OrderedDict()
 
@@ -120,7 +105,7 @@ class PackStore:
         files = self.footers.add_list(digest, paths, sizes, mtimes)
         with self._lock:
             if digest not in self._lists:
-                self._lists[digest] = _Listed(files, np.array(sizes, dtype=np.int64), store_places(paths, ""))
+                self._lists[digest] = ListedTable(files, np.array(sizes, dtype=np.int64), store_places(paths, ""))
             self._lists.move_to_end(digest)
             while len(self._lists) > 1 and (len(self._lists) > MOST_LISTS or self._listed_files() > MOST_LISTED_FILES):
                 self._lists.popitem(last=False)
@@ -193,11 +178,11 @@ class PackStore:
         except Exception as error:  # whatever an index has in it, what the footers say still holds
             _log.warning("the indexes of a table can't be used: %s: %s", type(error).__name__, error)
             unused = ShelvedIndex("", ", ".join(places), None, problem_of(error))
-            return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), (_unused(unused, listed),))
+            return StoreVerdict(packs, None if tree is None else partial(packs.packs_total), (unused_index(unused, listed),))
 
     def _with_indexes(
         self,
-        listed: _Listed,
+        listed: ListedTable,
         packs: Verdict,
         filters: Sequence[ColumnFilter],
         tree: Predicate | None,
@@ -221,29 +206,29 @@ class PackStore:
         found = [self._place(each, index, listed, packs, deadline_s) for each, index in relevant]
         self._remember(found)
         placed = [each for each in found if each.coverage.stale_share <= max_stale]
-        judge = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts)
+        judge = judge_by(placed, packs.packs_total, case_sensitive, deadline_s, accepts)
         found_out = [
-            agreed([judge(leaf), *map(judge, _by_bloom(each))], packs.packs_total)
+            agreed([judge(leaf), *map(judge, asked_by_bloom(each))], packs.packs_total)
             for leaf, each in zip(asked, filters, strict=True)
         ]
         keep = tuple(kept & ~each.reject for kept, each in zip(packs.keep, found_out, strict=True))
-        exactly = _judge(placed, packs.packs_total, case_sensitive, deadline_s, accepts=True)
+        exactly = judge_by(placed, packs.packs_total, case_sensitive, deadline_s, accepts=True)
         static = None if tree is None else judge_predicate(tree, exactly, packs.packs_total)
         packs_told = 0
         if tree is not None and static is not None and not bool(static.reject.any()):
-            packs_told = _packs_told(placed, leaves_of(tree), packs.packs_total, case_sensitive)
+            packs_told = packs_told_of(placed, leaves_of(tree), packs.packs_total, case_sensitive)
         keep, static, changed = self._trusted(listed.files, packs, placed, (keep, static), deadline_s + TRUST_S, cache)
-        found = [_without(each, changed, listed.files) for each in found]
-        is_table = functools.partial(_holds_files_of, listed)
+        found = [without_files(each, changed, listed.files) for each in found]
+        is_table = functools.partial(holds_files_of, listed)
         mine = [each for each in shelved if each.index is None and each.concerns(is_table, bool(location))]
         # A table may have more directories than are looked into: of the others nothing is coming.
         looked_into = [place for place in places if is_remote(place)][:MOST_PLACES_AT_ONCE]
         told = [each for each in mine if not each.is_unseen or each.place in looked_into]
-        uses = [_use(each, packs, keep, static, max_stale) for each in found if each.shelved.concerns(is_table, bool(location))]
-        uses += [_unused(each, listed) for each in told]
+        uses = [use_of(each, packs, keep, static, max_stale) for each in found if each.shelved.concerns(is_table, bool(location))]
+        uses += [unused_index(each, listed) for each in told]
         return StoreVerdict(replace(packs, keep=keep), static, tuple(uses), tuple(each.accept for each in found_out), packs_told)
 
-    def _remember(self, found: Sequence[_Placed]) -> None:
+    def _remember(self, found: Sequence[PlacedIndex]) -> None:
         with self._lock:
             for each in found:
                 self._coverages[each.index.identity] = each.coverage
@@ -251,7 +236,7 @@ class PackStore:
             while len(self._coverages) > MOST_COVERAGES:
                 self._coverages.popitem(last=False)
 
-    def _located(self, index: PackIndex, listed: _Listed, deadline_s: float) -> Located:
+    def _located(self, index: PackIndex, listed: ListedTable, deadline_s: float) -> Located:
         """Where the packs of a list are in an index; kept with the list, because ten thousand files take tens of ms.
 
         What an index with a problem says is not kept: the problem may go.
@@ -269,26 +254,28 @@ class PackStore:
                 listed.located[key] = found
         return found
 
-    def _place(self, shelved: ShelvedIndex, index: PackIndex, listed: _Listed, packs: Verdict, deadline_s: float) -> _Placed:
+    def _place(
+        self, shelved: ShelvedIndex, index: PackIndex, listed: ListedTable, packs: Verdict, deadline_s: float
+    ) -> PlacedIndex:
         """The packs that footers and index agree on: same file, same number of packs, same starts."""
         located = self._located(index, listed, deadline_s)
         same = (packs.counts == located.counts) & (packs.counts >= 0)
-        places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
+        places, mine = packs_of(packs.counts, same), packs_of(located.counts, same)
         agree = (packs.starts[places] == located.starts[mine]) & (packs.rows[places] == located.rows[mine])
         if not bool(agree.all()):
             file_of = np.repeat(np.arange(len(listed.files)), np.maximum(packs.counts, 0))
             same[np.unique(file_of[places[~agree]])] = False
-            places, mine = _packs_of(packs.counts, same), _packs_of(located.counts, same)
+            places, mine = packs_of(packs.counts, same), packs_of(located.counts, same)
         unknown = ~same & (packs.counts != 0)
         unknown_bytes = int(listed.sizes[unknown].sum())
         coverage = Coverage(len(listed.files), int(np.count_nonzero(unknown)), listed.total_bytes, unknown_bytes)
-        return _Placed(shelved, index, places, located.numbers[mine], same, coverage)
+        return PlacedIndex(shelved, index, places, located.numbers[mine], same, coverage)
 
     def _trusted(
         self,
         files: Sequence[FileIdentity],
         packs: Verdict,
-        placed: Sequence[_Placed],
+        placed: Sequence[PlacedIndex],
         verdicts: tuple[tuple[Bools, ...], Outcome | None],
         deadline_s: float,
         cache: str,
@@ -316,7 +303,7 @@ class PackStore:
         restored = tuple(np.where(back, theirs, ours) for ours, theirs in zip(keep, packs.keep, strict=True))
         return restored, None if static is None else Outcome(static.reject & ~back, static.accept & ~back), changed
 
-    def _is_unchanged(self, number: int, file: FileIdentity, placed: Sequence[_Placed], deadline_s: float, cache: str) -> bool:
+    def _is_unchanged(self, number: int, file: FileIdentity, placed: Sequence[PlacedIndex], deadline_s: float, cache: str) -> bool:
         """Whether a listed file has the digest that every index which knows it has written down."""
         local = local_path(file.path)
         found = []
@@ -330,83 +317,3 @@ class PackStore:
         if local is None:
             return all(self._trust.was_told(file, digest, cache) for digest in found)
         return all(self._trust.is_unchanged(local, digest) for digest in found)
-
-
-def _without(placed: _Placed, changed: Sequence[int], files: Sequence[FileIdentity]) -> _Placed:
-    """An index that does not know these files of a list as they are."""
-    mine = [i for i in changed if placed.files[i]]
-    before = placed.coverage
-    unknown = before.files_unknown + len(mine), before.bytes_unknown + sum(files[i].size_bytes for i in mine)
-    return replace(placed, coverage=Coverage(before.files, unknown[0], before.bytes, unknown[1])) if mine else placed
-
-
-def _packs_told(placed: Sequence[_Placed], leaves: Iterable[Leaf], packs: int, case_sensitive: bool) -> int:
-    """Of how many packs some index holds anything of one of these columns."""
-    told = np.zeros(packs, dtype=np.bool_)
-    for leaf in leaves:
-        for each in placed:
-            column = each.index.column(leaf.column, leaf.type, case_sensitive)
-            if column is not None:
-                told[each.places] |= each.index.tells(column, each.numbers)
-    return int(np.count_nonzero(told))
-
-
-def _by_bloom(filter_: ColumnFilter) -> list[Leaf]:
-    """What the bloom filter of a filled filter asks, if it has one."""
-    if filter_.bloom is None:
-        return []
-    return [Leaf(filter_.column, filter_.type, ValueTest(KeyBloom(filter_.bloom), filter_.keys.keep_nulls, exact=False))]
-
-
-def _packs_of(counts: Any, files: Bools) -> Int64s:
-    """The numbers, end to end over all known files, of the packs of some files."""
-    return np.flatnonzero(np.repeat(files, np.maximum(counts, 0)))
-
-
-def _holds_files_of(listed: _Listed, root: str, only_file: str | None = None) -> bool:
-    """Whether the table with this root is the one that was listed; one location may hold indexes of many tables.
-
-    `only_file`: the table is this file of the root.
-    """
-    inside = [below(file.path, root.rstrip("/")) for file in (listed.files[0], listed.files[-1])]
-    return any(each is not None for each in inside) if only_file is None else all(each == only_file for each in inside)
-
-
-def _judge(
-    placed: Sequence[_Placed], packs: int, case_sensitive: bool, deadline_s: float, accepts: bool = False
-) -> Callable[[Leaf], Outcome]:
-    def judge(leaf: Leaf) -> Outcome:
-        return agreed((_judged(each, leaf, packs, case_sensitive, deadline_s, accepts) for each in placed), packs)
-
-    return judge
-
-
-def _judged(placed: _Placed, leaf: Leaf, packs: int, case_sensitive: bool, deadline_s: float, accepts: bool) -> Outcome:
-    """The verdict of one index on the packs of a layout."""
-    outcome = partial(packs)
-    column = placed.index.column(leaf.column, leaf.type, case_sensitive)
-    if column is None:
-        return outcome
-    try:
-        found = placed.index.judge(column, leaf.test, placed.numbers, accepts=accepts, deadline_s=deadline_s)
-    except (IndexStorageError, ValueError, IndexError, MemoryError) as error:
-        placed.index.problems[f"verdict on {column}"] = problem_of(error)
-        return outcome
-    outcome.reject[placed.places], outcome.accept[placed.places] = found.reject, found.accept
-    return outcome
-
-
-def _unused(shelved: ShelvedIndex, listed: _Listed) -> IndexUse:
-    files, total = len(listed.files), listed.total_bytes
-    coverage = Coverage(files, files, total, total)
-    return IndexUse(shelved.name, shelved.place, coverage, 0, shelved.problems, shelved.problems[0].reason)
-
-
-def _use(placed: _Placed, packs: Verdict, keep: tuple[Bools, ...], static: Outcome | None, max_stale: float) -> IndexUse:
-    before, after = packs.keep_all_of(range(len(packs.keep))), np.ones(packs.packs_total, dtype=np.bool_)
-    for each in (*keep, *(() if static is None else (~static.reject,))):
-        after &= each
-    refused = INDEX_STALE if placed.coverage.stale_share > max_stale else ""
-    rejected = 0 if refused else int(np.count_nonzero((before & ~after)[placed.places]))
-    name, place = placed.index.snapshot.definition.name, placed.shelved.place
-    return IndexUse(name, place, placed.coverage, rejected, placed.shelved.problems, refused)

@@ -13,8 +13,8 @@ import pytest
 from planner.inputs.row_work import RowWork
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
-from rtfilter.store.footer_cache import FileIdentity
-from rtfilter.store.packindex.trust import FileTrust
+from rtfilter.store.footer_cache.footer_memory import FileIdentity
+from rtfilter.store.index_files.file_check import FileTrust
 from tests.store.tables_at_hand import write
 
 OLD_MS = int((time.time() - 3600) * 1000)

@@ -12,7 +12,7 @@ import pytest
 
 from rtfilter.host.frames import PROTOCOL, read_frame, write_frame
 from rtfilter.private_folders import own_name
-from rtfilter.store.packindex.reading_journal import ReadingJournal, digest_of
+from rtfilter.store.index_reading.reading_journal import ReadingJournal, digest_of
 
 
 def started() -> subprocess.Popen[bytes]:

@@ -12,9 +12,9 @@ import pytest
 from planner.plan.nodes import Scan
 from planner.plan.tree import Plan
 from rtfilter.host.table_facts import with_table_facts
-from rtfilter.store.filters import filter_of_keys
+from rtfilter.store.bounds.filters import filter_of_keys
 from rtfilter.store.pack_store import PackStore
-from rtfilter.store.tables import ColumnFilter
+from rtfilter.store.tables.verdict import ColumnFilter
 from tests.planner.plans import attr, broadcast, column, join, plan_of, scan
 from tests.store.tables_at_hand import listing, write
 

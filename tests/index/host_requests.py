@@ -10,7 +10,7 @@ import numpy as np
 
 from rtfilter.host.frames import Frame
 from rtfilter.host.requests import Requests
-from rtfilter.store.packindex.footer import read_tail
+from rtfilter.store.parquet.footer_digest import read_tail
 from tests.index.remote_files import FarFiles, far
 from tests.planner.plans import attr, broadcast, column, join, nodes_of, project, scan, where
 

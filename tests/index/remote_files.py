@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.packindex.local_cache import LocalCache
-from rtfilter.store.packindex.remote_storage import RemoteStorage
+from rtfilter.store.index_files.local_cache import LocalCache
+from rtfilter.store.remote.remote_storage import RemoteStorage
 
 
 class GoneError(BaseException):

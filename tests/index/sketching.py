@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rtfilter.store.sketches.asked import ValueTest
+from rtfilter.store.sketches.column_tests import ValueTest
 from rtfilter.store.sketches.domain import PackValues, domain_of, pack_values
 from rtfilter.store.sketches.kinds import Sketch
 from rtfilter.store.sketches.outcomes import Outcome

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rtfilter.errors import IndexStateError
-from rtfilter.store.packindex.actions import create
-from rtfilter.store.packindex.build import BuildReport, LocalRunner
-from rtfilter.store.packindex.listing import ListedTable, identities, index_place, list_directory
-from rtfilter.store.packindex.reader import PackIndex, open_index
-from rtfilter.store.packindex.snapshot import Definition
-from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
-from rtfilter.store.sketches.asked import ValueTest
+from rtfilter.store.index_actions.actions import create
+from rtfilter.store.index_actions.build import BuildReport, LocalRunner
+from rtfilter.store.index_actions.listing import ListedTable, identities, index_place, list_directory
+from rtfilter.store.index_files.snapshot import Definition
+from rtfilter.store.index_files.storage import IndexStorage, LocalStorage
+from rtfilter.store.index_reading.reader import PackIndex, open_index
+from rtfilter.store.sketches.column_tests import ValueTest
 from rtfilter.store.sketches.kinds import Bloom, MinMax, Sketch
 
 PACK_ROWS = 10

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError
-from rtfilter.store.packindex import actions, log, segments
-from rtfilter.store.packindex.build import Progress
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.reader import open_index
-from rtfilter.store.packindex.snapshot import Drift
-from rtfilter.store.packindex.storage import DATA, LOG
-from rtfilter.store.sketches.asked import ValueTest, byte_keys, long_keys
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.build import Progress
+from rtfilter.store.index_actions.listing import list_directory
+from rtfilter.store.index_files import log, segments
+from rtfilter.store.index_files.snapshot import Drift
+from rtfilter.store.index_files.storage import DATA, LOG
+from rtfilter.store.index_reading.reader import open_index
+from rtfilter.store.sketches.column_tests import ValueTest, byte_keys, long_keys
 from tests.index.tables import RUNNER, create_index, definition, kept, opened, storage_of, write_part
 
 WANTED = ValueTest(long_keys([25]))
@@ -233,7 +234,7 @@ def test_one_bad_file_is_a_problem_and_the_others_are_indexed(folder: Path) -> N
 
 
 def test_a_large_file_is_read_in_portions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rtfilter.store.packindex import build
+    from rtfilter.store.index_actions import build
 
     monkeypatch.setattr(build, "PORTION_BYTES", 700)
     told: list[Progress] = []

@@ -14,8 +14,8 @@ import pytest
 import rtfilter
 from rtfilter import Bloom, CMap, Histogram, Index, IndexDefinitionError, IndexStateError, IndexStorageError, MinMax, ValueSet
 from rtfilter.index.arrow_types import spark_type_of
-from rtfilter.store.packindex import log
-from rtfilter.store.packindex.storage import LocalStorage
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.storage import LocalStorage
 from rtfilter.store.sketches.kinds import Sketch
 from tests.index.tables import write_part
 

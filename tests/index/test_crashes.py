@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from rtfilter.errors import IndexStateError
-from rtfilter.store.packindex import actions, log
-from rtfilter.store.packindex.build import LocalRunner
-from rtfilter.store.packindex.listing import ListedTable, list_directory
-from rtfilter.store.packindex.reader import open_index
-from rtfilter.store.packindex.storage import IndexStorage, LocalStorage
-from rtfilter.store.sketches.asked import ValueTest, long_keys
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.build import LocalRunner
+from rtfilter.store.index_actions.listing import ListedTable, list_directory
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.storage import IndexStorage, LocalStorage
+from rtfilter.store.index_reading.reader import open_index
+from rtfilter.store.sketches.column_tests import ValueTest, long_keys
 from tests.cases_share import steps
 from tests.index.tables import RUNNER, create_index, definition, kept, storage_of, told_to_two_writers, write_part
 

@@ -15,12 +15,13 @@ import pytest
 
 from rtfilter import Index
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_UNREACHABLE, IndexProblemError
-from rtfilter.store.packindex import actions, log
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.reader import open_index
-from rtfilter.store.packindex.storage import DATA, LOG, LocalStorage, checked_name
-from rtfilter.store.sketches.asked import ValueTest, long_keys
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.listing import list_directory
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.index_problems import INDEX_UNREACHABLE, IndexProblemError
+from rtfilter.store.index_files.storage import DATA, LOG, LocalStorage, checked_name
+from rtfilter.store.index_reading.reader import open_index
+from rtfilter.store.sketches.column_tests import ValueTest, long_keys
 from rtfilter.store.sketches.kinds import Bloom, Histogram, MinMax, ValueSet
 from tests.index.tables import RUNNER, create_index, kept, storage_of, write_part
 

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtfilter.store.index_use import INDEX_TOO_LARGE, IndexProblemError
-from rtfilter.store.packindex import held
-from rtfilter.store.packindex.held import Held
-from rtfilter.store.packindex.page_sizes import MOST_PAGES, unpacked_bytes
+from rtfilter.store.index_files.index_problems import INDEX_TOO_LARGE, IndexProblemError
+from rtfilter.store.index_reading import index_memory
+from rtfilter.store.index_reading.index_memory import Held
+from rtfilter.store.parquet.page_sizes import MOST_PAGES, unpacked_bytes
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60)), max_size=60), st.booleans())
 def test_never_more_is_kept_than_the_bound(puts: list[tuple[int, int]], in_use: bool) -> None:
     with pytest.MonkeyPatch.context() as bound:
-        bound.setattr(held, "IN_USE_S", 1e9 if in_use else -1.0)
+        bound.setattr(index_memory, "IN_USE_S", 1e9 if in_use else -1.0)
         kept: Held[int] = Held(100)
         there: dict[int, int] = {}
         for key, size in puts:
@@ -39,7 +39,7 @@ def test_never_more_is_kept_than_the_bound(puts: list[tuple[int, int]], in_use: 
 
 
 def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "IN_USE_S", -1.0)
+    monkeypatch.setattr(index_memory, "IN_USE_S", -1.0)
     kept: Held[str] = Held(100)
     for key in ("a", "b"):
         kept.put(key, key, 40)

@@ -13,8 +13,8 @@ import pytest
 
 from rtfilter import Bloom, Index, MinMax, ValueSet
 from rtfilter.errors import IndexDefinitionError
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.sketching import Portion, PortionSketches, sketch_portion
+from rtfilter.store.index_actions.listing import list_directory
+from rtfilter.store.index_files.sketching import Portion, PortionSketches, sketch_portion
 from rtfilter.store.sketches.domain import pack_values
 from rtfilter.store.sketches.kinds import Sketch
 

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from rtfilter.host.arrow_memory import give_memory_back
-from rtfilter.store.filters import filter_of_keys
+from rtfilter.store.bounds.filters import filter_of_keys
+from rtfilter.store.index_actions.listing import list_directory
 from rtfilter.store.index_facts import facts_of_indexes, roots_of_tables
 from rtfilter.store.pack_store import PackStore, StoreVerdict
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.tables import ColumnFilter
+from rtfilter.store.tables.verdict import ColumnFilter
 from tests.index.hostile.all_kinds import KINDS
 from tests.index.hostile.index_folder import PACKS, IndexFolder, make_table
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from rtfilter.store.packindex import actions, mirror, shelf
+from rtfilter.store import open_indexes
+from rtfilter.store.index_actions import actions
+from rtfilter.store.remote import index_copies
 from rtfilter.store.sketches.kinds import Bloom
 from tests.index.host_requests import AskedHost
 from tests.index.remote_files import FarFiles, far
@@ -17,8 +19,8 @@ from tests.index.tables import create_index, storage_of, write_spread
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(mirror, "LOOK_AGAIN_S", 0.0)
-    monkeypatch.setattr(shelf, "TRY_AGAIN_S", 0.0)
+    monkeypatch.setattr(index_copies, "LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr(open_indexes, "TRY_AGAIN_S", 0.0)
     monkeypatch.setenv("RTFILTER_CACHE", str(tmp_path / "home"))
 
 

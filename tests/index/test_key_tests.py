@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtfilter.store.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, SetFilter, filter_of_range
-from rtfilter.store.packindex.key_tests import test_of_filter as asked_of
+from rtfilter.store.bounds.filters import BytesRangeFilter, BytesSetFilter, EmptyFilter, KeyFilter, SetFilter, filter_of_range
+from rtfilter.store.index_reading.key_tests import test_of_filter as asked_of
 from rtfilter.store.sketches.arrays import byte_strings
 from rtfilter.store.sketches.kinds import Bloom, MinMax
 from tests.index.sketching import sketched, verdicts

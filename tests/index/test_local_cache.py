@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import problem_of
-from rtfilter.store.packindex import local_cache
-from rtfilter.store.packindex.local_cache import LocalCache, digest_name
+from rtfilter.store.index_files import local_cache
+from rtfilter.store.index_files.index_problems import problem_of
+from rtfilter.store.index_files.local_cache import LocalCache, digest_name
 
 OLD = 0
 

@@ -11,9 +11,9 @@ import pytest
 import rtfilter
 from rtfilter import Bloom, Index, MinMax
 from rtfilter.errors import IndexStateError
+from rtfilter.store.index_actions import made_indexes
 from rtfilter.store.index_facts import facts_of_indexes
-from rtfilter.store.packindex import made
-from rtfilter.store.packindex.shelf import IndexShelf
+from rtfilter.store.open_indexes import IndexShelf
 from tests.index.tables import write_part
 from tests.index.test_index_cli import run
 
@@ -83,7 +83,7 @@ def test_one_that_was_vacuumed_is_not_gone(table: Path) -> None:
 def test_a_location_outside_the_table_keeps_it(table: Path, tmp_path: Path) -> None:
     index = Index.create(None, str(table), [MinMax("a")], name="i", location=str(tmp_path / "store"))
     overwrite(table)
-    assert index.state == "ACTIVE" and index.refresh().files == 1 and not made.has_notes()
+    assert index.state == "ACTIVE" and index.refresh().files == 1 and not made_indexes.has_notes()
 
 
 def test_one_of_a_single_file_is_told_for_that_file_only(table: Path) -> None:
@@ -121,11 +121,11 @@ def test_the_command_line_says_so(table: Path) -> None:
 def test_notes_are_bounded_and_those_of_tables_that_are_gone_go_first(
     tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(made, "MOST_NOTES", 3)
-    made.remember(str(table / "_rtfilter" / "i"))
+    monkeypatch.setattr(made_indexes, "MOST_NOTES", 3)
+    made_indexes.remember(str(table / "_rtfilter" / "i"))
     for number in range(5):
-        made.remember(str(tmp_path / f"gone{number}" / "_rtfilter" / "i"))
-    assert made.remembered(str(table / "_rtfilter")) == ("i",)
+        made_indexes.remember(str(tmp_path / f"gone{number}" / "_rtfilter" / "i"))
+    assert made_indexes.remembered(str(table / "_rtfilter")) == ("i",)
     assert len(list((tmp_path / "cache" / "made").iterdir())) <= 3
 
 
@@ -133,7 +133,7 @@ def test_a_note_that_can_not_be_kept_or_read_is_no_error(table: Path, cache: Pat
     cache.write_text("no directory")
     index = Index.create(None, str(table), [MinMax("a")], name="i")
     overwrite(table)
-    assert index.state == "DOES_NOT_EXIST" and not made.has_notes()
+    assert index.state == "DOES_NOT_EXIST" and not made_indexes.has_notes()
 
 
 def test_a_damaged_note_is_none(table: Path, cache: Path) -> None:

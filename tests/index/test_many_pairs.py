@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from rtfilter.store.sketches.arrays import ByteStrings, byte_strings
-from rtfilter.store.sketches.asked import ByteRange, KeyBloom, Values, ValueTest, byte_keys, long_keys, long_ranges
 from rtfilter.store.sketches.bloom import bloom_words
 from rtfilter.store.sketches.cmap import key_cmap
+from rtfilter.store.sketches.column_tests import ByteRange, KeyBloom, Values, ValueTest, byte_keys, long_keys, long_ranges
 from rtfilter.store.sketches.domain import PackValues
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 from rtfilter.store.sketches.histogram import key_histogram

@@ -13,23 +13,25 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from rtfilter.store.index_use import IndexProblem
-from rtfilter.store.packindex import actions, datafiles, local_cache, log, mirror
-from rtfilter.store.packindex.datafiles import LoadedBatches
-from rtfilter.store.packindex.listing import identities, list_directory
-from rtfilter.store.packindex.local_cache import LocalCache
-from rtfilter.store.packindex.mirror import Mirror
-from rtfilter.store.packindex.reader import PackIndex
-from rtfilter.store.packindex.remote_table import list_remote_table
-from rtfilter.store.packindex.shelved import ShelvedIndex
-from rtfilter.store.sketches.asked import ValueTest, long_keys
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.listing import identities, list_directory
+from rtfilter.store.index_files import data_files, local_cache, log
+from rtfilter.store.index_files.data_files import LoadedBatches
+from rtfilter.store.index_files.index_problems import IndexProblem
+from rtfilter.store.index_files.local_cache import LocalCache
+from rtfilter.store.index_reading.found_index import ShelvedIndex
+from rtfilter.store.index_reading.reader import PackIndex
+from rtfilter.store.remote import index_copies
+from rtfilter.store.remote.index_copies import Mirror
+from rtfilter.store.remote.remote_table import list_remote_table
+from rtfilter.store.sketches.column_tests import ValueTest, long_keys
 from tests.index.remote_files import FarFiles, cache_of, far
 from tests.index.tables import RUNNER, create_index, indexed_table, storage_of, write_part
 
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror, "LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr(index_copies, "LOOK_AGAIN_S", 0.0)
 
 
 def place_of(folder: Path) -> str:
@@ -133,7 +135,7 @@ def test_an_index_that_was_removed_and_made_again_is_seen(tmp_path: Path) -> Non
 
 
 def test_places_of_long_ago_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror, "MOST_PLACES", 2)
+    monkeypatch.setattr(index_copies, "MOST_PLACES", 2)
     found, files = Mirror(LoadedBatches()), FarFiles()
     folders = [tmp_path / name for name in ("t", "u", "v")]
     for folder in folders:
@@ -384,7 +386,7 @@ def test_sound_copies_that_could_not_be_opened_once_are_opened_anew_after_a_whil
     look(found, indexed, files)
     (index,) = indexes(found, indexed)
     with monkeypatch.context() as short:
-        short.setattr(datafiles, "read_tail", no_descriptors)
+        short.setattr(data_files, "read_tail", no_descriptors)
         ask(index)
     for _ in range(2):
         look(found, indexed, files)
@@ -392,7 +394,7 @@ def test_sound_copies_that_could_not_be_opened_once_are_opened_anew_after_a_whil
         assert indexes(found, indexed) == [index]
         assert {each.reason for each in problems(found, indexed)} == {"INDEX_UNREACHABLE"}
         assert all("Too many open files" in each.text for each in problems(found, indexed))
-    monkeypatch.setattr(mirror, "TRY_AGAIN_S", 0.0)
+    monkeypatch.setattr(index_copies, "TRY_AGAIN_S", 0.0)
     look(found, indexed, files)
     (anew,) = indexes(found, indexed)
     assert kept(anew, indexed, "a", 25).count(True) == 1 and problems(found, indexed) == []
@@ -421,7 +423,7 @@ def test_a_problem_is_logged_once_until_it_has_gone(indexed: Path, caplog: pytes
 
 
 def test_a_look_that_gave_way_to_others_can_begin_anew(indexed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror, "MOST_LOOKS", 1)
+    monkeypatch.setattr(index_copies, "MOST_LOOKS", 1)
     found = Mirror(LoadedBatches())
     first, _ = found.look([place_of(indexed)], ["a"], cache_of(indexed))
     found.look([place_of(tmp_path / "other")], ["a"], cache_of(indexed))

@@ -19,15 +19,18 @@ from typing import Any
 import pytest
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.store.index_use import INDEX_CORRUPT, INDEX_SLOW, INDEX_TOO_LARGE, IndexProblem, IndexProblemError
-from rtfilter.store.packindex import actions, catalog, log, openings, reader, shelf, snapshot
-from rtfilter.store.packindex.allowance import Allowance
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.openings import Openings
-from rtfilter.store.packindex.reader import PackIndex
-from rtfilter.store.packindex.reading_journal import ReadingJournal, digest_of
-from rtfilter.store.packindex.shelf import IndexShelf
-from rtfilter.store.packindex.shelved import ShelvedIndex
+from rtfilter.store import open_indexes
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.listing import list_directory
+from rtfilter.store.index_files import catalog, log, snapshot
+from rtfilter.store.index_files.index_problems import INDEX_CORRUPT, INDEX_SLOW, INDEX_TOO_LARGE, IndexProblem, IndexProblemError
+from rtfilter.store.index_files.open_limits import Allowance
+from rtfilter.store.index_reading import background_opening, reader
+from rtfilter.store.index_reading.background_opening import Openings
+from rtfilter.store.index_reading.found_index import ShelvedIndex
+from rtfilter.store.index_reading.reader import PackIndex
+from rtfilter.store.index_reading.reading_journal import ReadingJournal, digest_of
+from rtfilter.store.open_indexes import IndexShelf
 from tests.index.tables import RUNNER, create_index, indexed_table, storage_of, write_part
 
 NEVER = 10**9
@@ -143,7 +146,7 @@ def count_opens(monkeypatch: pytest.MonkeyPatch, before: Callable[[], None] = la
         before()
         return original(storage, allowance)
 
-    monkeypatch.setattr(shelf, "read_log", counted)
+    monkeypatch.setattr(open_indexes, "read_log", counted)
     return opened
 
 
@@ -160,10 +163,10 @@ def test_an_index_that_took_too_long_is_left_alone_and_tried_again_later(folder:
         # What is left alone is not looked at, whatever happens in it.
         entry_of(folder).touch()
     assert len(opened) == 1 and "left alone for 10 minutes" in texts[1] and "optimize and vacuum it" in texts[1]
-    _let_pass(found, openings.ALONE_S)
+    _let_pass(found, background_opening.ALONE_S)
     assert "left alone for 20 minutes" in [only(found.shelved([place_of(folder)])).sentence for _ in range(2)][1]
     assert len(opened) == 2
-    _let_pass(found, 2 * openings.ALONE_S)
+    _let_pass(found, 2 * background_opening.ALONE_S)
     assert only(found.shelved([place_of(folder)])).index is not None
 
 
@@ -196,8 +199,8 @@ def test_what_hangs_is_waited_for_once_and_holds_up_no_other_place(
             gate.wait()
         return original(storage, allowance)
 
-    monkeypatch.setattr(shelf, "read_log", hanging)
-    monkeypatch.setattr(openings, "WAIT_S", 0.2)
+    monkeypatch.setattr(open_indexes, "read_log", hanging)
+    monkeypatch.setattr(background_opening, "WAIT_S", 0.2)
     found = IndexShelf()
     assert [each.reason for each in only(found.shelved([place_of(folder)])).problems] == [INDEX_SLOW]
     began = time.monotonic()
@@ -205,7 +208,7 @@ def test_what_hangs_is_waited_for_once_and_holds_up_no_other_place(
         assert "it is not open yet" in only(found.shelved([place_of(folder)])).sentence
     assert time.monotonic() - began < 0.2, "waited for again"
     assert only(found.shelved([place_of(other)])).index is not None
-    monkeypatch.setattr(openings, "WALL_S", 0.0)
+    monkeypatch.setattr(background_opening, "WALL_S", 0.0)
     assert "it could not be opened within 10 s" in only(found.shelved([place_of(folder)])).sentence
     gate.set()
     until = time.monotonic() + 10
@@ -250,7 +253,7 @@ def test_a_catalog_that_takes_too_long_has_the_index_left_alone(folder: Path, mo
 
 
 def test_a_log_of_very_many_files_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "MOST_LOG_FILES", 1)
+    monkeypatch.setattr(open_indexes, "MOST_LOG_FILES", 1)
     found = IndexShelf()
     for _ in range(2):
         one = only(found.shelved([place_of(folder)]))
@@ -273,7 +276,7 @@ def test_time_that_others_take_does_not_count(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_only_so_many_that_are_left_alone_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openings, "MOST_LEFT_ALONE", 3)
+    monkeypatch.setattr(background_opening, "MOST_LEFT_ALONE", 3)
     found = Openings()
     for number in range(5):
         found.leave_alone(f"/i{number}", IndexProblem(INDEX_SLOW, "slow"))
@@ -287,7 +290,7 @@ def test_what_a_process_was_reading_when_it_was_killed_is_left_alone_by_the_next
     create_index(tmp_path / "other")
     code = (
         "import os, signal, sys\n"
-        "from rtfilter.store.packindex.reading_journal import ReadingJournal\n"
+        "from rtfilter.store.index_reading.reading_journal import ReadingJournal\n"
         "journal = ReadingJournal(sys.argv[1])\n"
         "with journal.reading(sys.argv[3]):\n    pass\n"
         "with journal.reading(sys.argv[2]):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -301,7 +304,7 @@ def test_what_a_process_was_reading_when_it_was_killed_is_left_alone_by_the_next
     for _ in range(2):
         one = only(found.shelved([place_of(folder)]))
         assert one.index is None and "the planner host ended while it was reading it; it is left alone" in one.sentence
-    _let_pass(found, openings.ALONE_S)
+    _let_pass(found, background_opening.ALONE_S)
     assert only(found.shelved([place_of(folder)])).index is not None
     assert ReadingJournal(notes).left_behind == frozenset()
     journal.close()

@@ -12,17 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_keys
+from rtfilter.store import open_indexes
+from rtfilter.store.bounds.filters import EmptyFilter, KeyFilter, filter_of_keys
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.listing import index_place, list_directory
+from rtfilter.store.index_files.storage import LocalStorage
+from rtfilter.store.index_reading.reader import PackIndex
 from rtfilter.store.pack_store import PackStore, StoreVerdict
-from rtfilter.store.packindex import actions, shelf
-from rtfilter.store.packindex.listing import index_place, list_directory
-from rtfilter.store.packindex.reader import PackIndex
-from rtfilter.store.packindex.remote import MOST_INDEXES_IN_A_PLACE
-from rtfilter.store.packindex.storage import LocalStorage
+from rtfilter.store.remote.remote_steps import MOST_INDEXES_IN_A_PLACE
 from rtfilter.store.sketches import rows
-from rtfilter.store.sketches.asked import ValueTest, long_keys
+from rtfilter.store.sketches.column_tests import ValueTest, long_keys
 from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, ValueSet
-from rtfilter.store.tables import ColumnFilter
+from rtfilter.store.tables.verdict import ColumnFilter
 from tests.index.tables import RUNNER, create_index, definition, opened, storage_of, write_part, write_spread
 
 SPREAD = {"a": "bigint", "s": "string"}
@@ -215,7 +216,7 @@ def test_an_index_that_was_made_again_between_two_looks_is_seen(store: PackStore
 def test_more_indexes_in_a_place_than_are_looked_at_are_told_of(
     store: PackStore, folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "MOST_INDEXES_IN_A_PLACE", 2)
+    monkeypatch.setattr(open_indexes, "MOST_INDEXES_IN_A_PLACE", 2)
     for name in ("i", "j", "k"):
         create_index(folder, storage_of(folder, name), sketches=(Bloom("a"),))
     place = str(folder / "_rtfilter")
@@ -224,7 +225,7 @@ def test_more_indexes_in_a_place_than_are_looked_at_are_told_of(
 
 
 def test_all_indexes_of_a_place_stay_open() -> None:
-    assert shelf.MOST_OPEN > MOST_INDEXES_IN_A_PLACE
+    assert open_indexes.MOST_OPEN > MOST_INDEXES_IN_A_PLACE
 
 
 @pytest.mark.parametrize("in_time", [True, False])

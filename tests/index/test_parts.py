@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rtfilter.store.packindex.build import portions_of
-from rtfilter.store.packindex.footer import read_tail
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.parts import SparseFile, ranges_of, request_text, sketch_record
-from rtfilter.store.packindex.sketching import Portion, sketch_portion
+from rtfilter.store.index_actions.build import portions_of
+from rtfilter.store.index_actions.listing import list_directory
+from rtfilter.store.index_files.file_parts import SparseFile, ranges_of, request_text, sketch_record
+from rtfilter.store.index_files.sketching import Portion, sketch_portion
+from rtfilter.store.parquet.footer_digest import read_tail
 from tests.index.tables import SKETCHES, TYPES, write_part
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from rtfilter.errors import IndexStateError, IndexStorageError
-from rtfilter.store.packindex import actions, log
-from rtfilter.store.packindex.build import LocalRunner
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.local_cache import digest_name
-from rtfilter.store.packindex.remote_storage import RemoteStorage
-from rtfilter.store.packindex.remote_table import RemoteFile, RemoteSketching, list_remote_table
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.build import LocalRunner
+from rtfilter.store.index_actions.listing import list_directory
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.local_cache import digest_name
+from rtfilter.store.remote.remote_storage import RemoteStorage
+from rtfilter.store.remote.remote_table import RemoteFile, RemoteSketching, list_remote_table
 from tests.cases_share import steps
 from tests.index.remote_files import FarFiles, GoneError, cache_of, far, far_storage
 from tests.index.tables import create_index, definition, storage_of, write_part

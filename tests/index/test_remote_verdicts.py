@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtfilter.store.filters import filter_of_keys
+from rtfilter.store.bounds.filters import filter_of_keys
+from rtfilter.store.index_files.local_cache import LocalCache, cache_directory_of
 from rtfilter.store.pack_store import PackStore, StoreVerdict
-from rtfilter.store.packindex.footer import read_tail
-from rtfilter.store.packindex.local_cache import LocalCache, cache_directory_of
-from rtfilter.store.packindex.mirror import MOST_PLACES_AT_ONCE
+from rtfilter.store.parquet.footer_digest import read_tail
+from rtfilter.store.remote.index_copies import MOST_PLACES_AT_ONCE
 from rtfilter.store.sketches.kinds import Bloom
-from rtfilter.store.tables import ColumnFilter
+from rtfilter.store.tables.verdict import ColumnFilter
 from tests.index.remote_files import FarFiles, far
 from tests.index.tables import create_index, write_spread
 

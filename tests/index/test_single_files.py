@@ -13,10 +13,10 @@ import pytest
 
 from rtfilter import Index, MinMax, indexes
 from rtfilter.errors import IndexStateError
-from rtfilter.store.footer_cache import FileIdentity
-from rtfilter.store.pack_store import _holds_files_of, _Listed
-from rtfilter.store.packindex.made import forget
-from rtfilter.store.packindex.shelf import IndexShelf
+from rtfilter.store.footer_cache.footer_memory import FileIdentity
+from rtfilter.store.index_actions.made_indexes import forget
+from rtfilter.store.open_indexes import IndexShelf
+from rtfilter.store.placed_indexes import ListedTable, holds_files_of
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_queries_find_the_index_of_their_file(folder: Path) -> None:
     assert set(found) == {"i@a.parquet", "i@b.parquet"}
 
     for files, mine in (((identity,), ["i@a.parquet"]), ((identity, FileIdentity(f"file:{folder}/b.parquet", 1, 1)), [])):
-        is_table = functools.partial(_holds_files_of, _Listed(files, np.zeros(len(files), dtype=np.int64), ()))
+        is_table = functools.partial(holds_files_of, ListedTable(files, np.zeros(len(files), dtype=np.int64), ()))
         assert [name for name, each in found.items() if each.concerns(is_table, False)] == mine
     index = found["i@a.parquet"].index
     assert index is not None and index.catalog().locate([identity]).counts.tolist() == [1]

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtfilter.store.key_values import sortable_doubles
+from rtfilter.store.parquet.key_values import sortable_doubles
 from rtfilter.store.sketches.arrays import byte_strings
-from rtfilter.store.sketches.asked import (
+from rtfilter.store.sketches.bloom import bloom_words
+from rtfilter.store.sketches.cmap import key_cmap
+from rtfilter.store.sketches.column_tests import (
     AnyValue,
     BytePrefix,
     ByteRange,
@@ -26,8 +28,6 @@ from rtfilter.store.sketches.asked import (
     long_keys,
     long_ranges,
 )
-from rtfilter.store.sketches.bloom import bloom_words
-from rtfilter.store.sketches.cmap import key_cmap
 from rtfilter.store.sketches.domain import LONG, domain_of
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 from rtfilter.store.sketches.histogram import key_histogram

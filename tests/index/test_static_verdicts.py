@@ -12,17 +12,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from rtfilter import Bloom, CMap, Index, MinMax, ValueSet
-from rtfilter.store.filters import KeyFilter, filter_of_keys, filter_of_range
+from rtfilter.store.bounds.filters import KeyFilter, filter_of_keys, filter_of_range
+from rtfilter.store.index_actions import actions
+from rtfilter.store.index_actions.listing import list_directory
 from rtfilter.store.index_facts import facts_of_indexes, roots_of_tables
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.index_problems import INDEX_CORRUPT, INDEX_DELETED, INDEX_STALE, INDEX_UNFINISHED, INDEX_VERSION
+from rtfilter.store.index_files.snapshot import Drift
+from rtfilter.store.index_files.storage import LOG
 from rtfilter.store.index_layouts import completed
-from rtfilter.store.index_use import INDEX_CORRUPT, INDEX_DELETED, INDEX_STALE, INDEX_UNFINISHED, INDEX_VERSION
 from rtfilter.store.pack_store import PackStore, StoreVerdict
-from rtfilter.store.packindex import actions, log
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.snapshot import Drift
-from rtfilter.store.packindex.storage import LOG
 from rtfilter.store.sketches.bloom import bloom_bytes
-from rtfilter.store.tables import ColumnFilter
+from rtfilter.store.tables.verdict import ColumnFilter
 from tests.index.tables import PACK_ROWS, RUNNER, create_index, opened, storage_of, write_part
 
 EQ_25 = {"op": "eq", "column": "a", "type": "bigint", "value": 25}

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtfilter.store.packindex import mirror, told_once
-from rtfilter.store.packindex.datafiles import LoadedBatches
-from rtfilter.store.packindex.mirror import Mirror
-from rtfilter.store.packindex.shelf import IndexShelf
-from rtfilter.store.packindex.told_once import ToldOnce
+from rtfilter.store.index_files.data_files import LoadedBatches
+from rtfilter.store.index_reading import logged_once
+from rtfilter.store.index_reading.logged_once import ToldOnce
+from rtfilter.store.open_indexes import IndexShelf
+from rtfilter.store.remote import index_copies
+from rtfilter.store.remote.index_copies import Mirror
 from tests.index.remote_files import FarFiles, cache_of, far
 
 
@@ -29,7 +30,7 @@ def test_the_same_is_no_news_until_it_changes_or_was_well() -> None:
 @given(st.lists(st.integers(0, 12), max_size=60))
 def test_the_latest_are_remembered_and_no_others(asked: list[int]) -> None:
     with pytest.MonkeyPatch.context() as bound:
-        bound.setattr(told_once, "MOST_TOLD", 5)
+        bound.setattr(logged_once, "MOST_TOLD", 5)
         told, latest = ToldOnce(), list[int]()
         for each in asked:
             assert told.is_news(str(each), "bad") == (each not in latest)
@@ -40,7 +41,7 @@ def test_the_latest_are_remembered_and_no_others(asked: list[int]) -> None:
 def test_bad_indexes_that_disappear_one_after_the_other_here_are_not_all_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(told_once, "MOST_TOLD", 5)
+    monkeypatch.setattr(logged_once, "MOST_TOLD", 5)
     shelf = IndexShelf()
     for number in range(8):
         log = tmp_path / f"i{number}" / "log"
@@ -57,8 +58,8 @@ def test_bad_indexes_that_disappear_one_after_the_other_here_are_not_all_remembe
 def test_bad_indexes_that_disappear_one_after_the_other_elsewhere_are_not_all_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(told_once, "MOST_TOLD", 5)
-    monkeypatch.setattr(mirror, "LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr(logged_once, "MOST_TOLD", 5)
+    monkeypatch.setattr(index_copies, "LOOK_AGAIN_S", 0.0)
     found, place = Mirror(LoadedBatches()), far(tmp_path)
     for number in range(8):
         log = tmp_path / f"i{number}" / "log"

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rtfilter.store.packindex.listing import list_directory
-from rtfilter.store.packindex.sketching import Portion, sketch_portion
+from rtfilter.store.index_actions.listing import list_directory
+from rtfilter.store.index_files.sketching import Portion, sketch_portion
 from rtfilter.store.sketches.domain import PackValues, domain_of, pack_values
 from rtfilter.store.sketches.kinds import MinMax
 

@@ -11,7 +11,9 @@ import pytest
 from rtfilter.errors import IndexDefinitionError
 from rtfilter.store.sketches import cmap, histogram
 from rtfilter.store.sketches.arrays import byte_strings
-from rtfilter.store.sketches.asked import (
+from rtfilter.store.sketches.bloom import bloom_bytes, bloom_words, chance_meetings, folded
+from rtfilter.store.sketches.cmap import key_cmap
+from rtfilter.store.sketches.column_tests import (
     AnyValue,
     BytePrefix,
     ByteRange,
@@ -24,8 +26,6 @@ from rtfilter.store.sketches.asked import (
     long_keys,
     long_ranges,
 )
-from rtfilter.store.sketches.bloom import bloom_bytes, bloom_words, chance_meetings, folded
-from rtfilter.store.sketches.cmap import key_cmap
 from rtfilter.store.sketches.domain import BYTES, PackValues
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings
 from rtfilter.store.sketches.histogram import key_histogram

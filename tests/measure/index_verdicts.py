@@ -20,14 +20,14 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.host.arrow_memory import give_memory_back
-from rtfilter.store.footer_cache import FileIdentity
-from rtfilter.store.packindex import log
-from rtfilter.store.packindex.catalog import Located
-from rtfilter.store.packindex.reader import PackIndex, open_index
-from rtfilter.store.packindex.segments import FILES_SCHEMA, PACKS_SCHEMA, SegmentWriter
-from rtfilter.store.packindex.snapshot import Definition, Snapshot
-from rtfilter.store.packindex.storage import LocalStorage
-from rtfilter.store.sketches.asked import LongKeys, ValueTest, long_ranges
+from rtfilter.store.footer_cache.footer_memory import FileIdentity
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.catalog import Located
+from rtfilter.store.index_files.segments import FILES_SCHEMA, PACKS_SCHEMA, SegmentWriter
+from rtfilter.store.index_files.snapshot import Definition, Snapshot
+from rtfilter.store.index_files.storage import LocalStorage
+from rtfilter.store.index_reading.reader import PackIndex, open_index
+from rtfilter.store.sketches.column_tests import LongKeys, ValueTest, long_ranges
 from rtfilter.store.sketches.domain import LONG
 from rtfilter.store.sketches.kinds import MinMax
 from rtfilter.store.sketches.rows import sketch_schema

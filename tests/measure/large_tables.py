@@ -26,8 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rtfilter.store.filters import filter_of_keys
-from rtfilter.store.table_bounds import Part, table_bounds, table_might_match
+from rtfilter.store.bounds.filters import filter_of_keys
+from rtfilter.store.bounds.table_bounds import Part, table_bounds, table_might_match
 
 LATER = 2
 # Values between the first of a file and the first of the next one.

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("planner", "rtfilter")
 # Their constants are states of an index, which are no reasons.
-STATES = tuple(ROOT / "rtfilter" / "store" / "packindex" / name for name in ("log.py", "made.py"))
+STATES = tuple(ROOT / "rtfilter" / "store" / name for name in ("index_files/log.py", "index_actions/made_indexes.py"))
 # What takes a code first and a sentence behind it.
 CARRIERS = ("Refusal", "IndexProblem", "IndexProblemError")
 CODE = re.compile(r"[A-Z]+(_[A-Z]+)*")

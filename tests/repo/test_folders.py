@@ -13,8 +13,19 @@ ROOT = Path(__file__).resolve().parents[2]
 # Each folder imports only from those that stand before it. What lies beside the folders may import all of them.
 FOLDERS_IN_ORDER = {
     "rtfilter/bench": ("suites", "engines", "run", "figures", "pages"),
+    "rtfilter/store": (
+        "parquet",
+        "bounds",
+        "footer_cache",
+        "tables",
+        "sketches",
+        "index_files",
+        "index_reading",
+        "index_actions",
+        "remote",
+    ),
 }
-MOST_FILES = {"rtfilter/bench": 16, "rtfilter/bridge/scala": 12}
+MOST_FILES = {"rtfilter/bench": 16, "rtfilter/bridge/scala": 12, "rtfilter/store": 16}
 
 
 def against_the_order(package: str, file: str, source: str) -> list[str]:

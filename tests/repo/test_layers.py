@@ -186,7 +186,7 @@ def test_a_wrong_direction_is_found(file: str, source: str) -> None:
         ("rtfilter/host/a.py", "import planner\nfrom rtfilter import store\nfrom rtfilter.options import Options"),
         ("rtfilter/bridge/a.py", "from pyspark.sql import SparkSession\ndef f(spark):\n    return spark._jvm"),
         ("rtfilter/session.py", "from pyspark.sql import SparkSession\nfrom rtfilter.bridge import launch"),
-        ("rtfilter/index/a.py", "from pyspark.sql import SparkSession\nfrom rtfilter.store import packindex"),
+        ("rtfilter/index/a.py", "from pyspark.sql import SparkSession\nfrom rtfilter.store import index_files"),
         ("rtfilter/index/a.py", "from rtfilter.bridge.files import HadoopFiles"),
         ("rtfilter/bench/a.py", "from importlib.metadata import entry_points\nimport pyspark"),
         ("tpcds/imci_micro.py", "from rtfilter.bench import Suite"),

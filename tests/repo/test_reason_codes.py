@@ -13,7 +13,7 @@ from tests.spark.reasons.rows import ROWS
     ("code", "file"),
     [
         ("PRESERVED_SIDE", "planner/reasons.py"),
-        ("INDEX_STALE", "rtfilter/store/index_use.py"),
+        ("INDEX_STALE", "rtfilter/store/index_files/index_problems.py"),
         ("NOT_FILLED", "rtfilter/report.py"),
         ("NOTHING_DUE", "rtfilter/report_plan.py"),
         ("NO_MEMORY", "rtfilter/bridge/scala/common/fill/CollectKeys.scala"),

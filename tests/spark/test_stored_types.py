@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from rtfilter.store.filters import EmptyFilter
-from rtfilter.store.tables import ColumnFilter, FooterStore
+from rtfilter.store.bounds.filters import EmptyFilter
+from rtfilter.store.tables.footer_store import FooterStore
+from rtfilter.store.tables.verdict import ColumnFilter
 from tests.store.tables_at_hand import listing
 
 WRITTEN = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rtfilter.store.tables import FooterStore
+from rtfilter.store.tables.footer_store import FooterStore
 
 
 @pytest.fixture

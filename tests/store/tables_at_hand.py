@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rtfilter.store.column_bounds import ColumnBounds
-from rtfilter.store.filters import KeyFilter, SetFilter, filter_of_keys
-from rtfilter.store.footers import FileStats, FooterProblem, read_local_footer
-from rtfilter.store.tables import ColumnFilter, FooterStore, Verdict
+from rtfilter.store.bounds.filters import KeyFilter, SetFilter, filter_of_keys
+from rtfilter.store.parquet.column_bounds import ColumnBounds
+from rtfilter.store.parquet.pack_statistics import FileStats, FooterProblem, read_local_footer
+from rtfilter.store.tables.footer_store import FooterStore
+from rtfilter.store.tables.verdict import ColumnFilter, Verdict
 
 PATIENCE_S = 20.0
 

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtfilter.store.byte_words import MOST_BYTES, Words, are_sorted, widened, words_needed, words_of_slices, words_of_strings
+from rtfilter.store.parquet.byte_words import (
+    MOST_BYTES,
+    Words,
+    are_sorted,
+    widened,
+    words_needed,
+    words_of_slices,
+    words_of_strings,
+)
 
 
 def tuples(words: Words) -> list[tuple[int, ...]]:

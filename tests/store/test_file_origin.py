@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from rtfilter.store.file_origin import (
+from rtfilter.store.parquet.file_origin import (
     BelievedDecimals,
     believed_decimals,
     believed_floats,

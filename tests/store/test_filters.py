@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtfilter.store.filters import (
+from rtfilter.store.bounds.filters import (
     BytesRangeFilter,
     BytesSetFilter,
     EmptyFilter,

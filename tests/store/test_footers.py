@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as encryption
 import pytest
 
-from rtfilter.store.column_bounds import FIRST_UNAMBIGUOUS_DAY
-from rtfilter.store.footers import FileStats, FooterProblem, parse_footer_tail, read_local_footer
-from rtfilter.store.stored_types import Kind
+from rtfilter.store.parquet.column_bounds import FIRST_UNAMBIGUOUS_DAY
+from rtfilter.store.parquet.pack_statistics import FileStats, FooterProblem, parse_footer_tail, read_local_footer
+from rtfilter.store.parquet.stored_types import Kind
 from tests.store.handmade import (
     INT64,
     LEGACY_MAX,

@@ -18,10 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rtfilter.store import footers, kept_footers, tables
-from rtfilter.store.filters import BytesSetFilter, KeyFilter
-from rtfilter.store.kept_folder import KeptFolder, KeptIn, kept_in
-from rtfilter.store.tables import ColumnFilter, FooterStore, Verdict
+from rtfilter.store.bounds.filters import BytesSetFilter, KeyFilter
+from rtfilter.store.footer_cache import kept_footers
+from rtfilter.store.footer_cache.kept_folder import KeptFolder, KeptIn, kept_in
+from rtfilter.store.parquet import pack_statistics
+from rtfilter.store.tables import footer_store
+from rtfilter.store.tables.footer_store import FooterStore
+from rtfilter.store.tables.verdict import ColumnFilter, Verdict
 from tests.store.tables_at_hand import PATIENCE_S, keys, listing, write
 from tests.store.test_replaced_files import take_the_place_of
 
@@ -31,7 +34,7 @@ OLD_S = 3600
 @pytest.fixture(autouse=True)
 def files_settle_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files written by a test just now count as old ones."""
-    monkeypatch.setattr(footers, "SETTLED_S", 0.0)
+    monkeypatch.setattr(pack_statistics, "SETTLED_S", 0.0)
 
 
 @pytest.fixture
@@ -242,10 +245,12 @@ class TestAnotherMachine:
         status = os.stat(table[0])
         fields = {name: getattr(status, name) for name in ("st_mtime_ns", "st_ctime_ns", "st_ino")}
         here, elsewhere = (_status(**fields, st_dev=number) for number in (1, 2))
-        assert footers.status_digest(here) == footers.status_digest(elsewhere) == footers.status_digest(status)
+        assert (
+            pack_statistics.status_digest(here) == pack_statistics.status_digest(elsewhere) == pack_statistics.status_digest(status)
+        )
         for name in fields:
             other = _status(**{**fields, name: fields[name] + 1}, st_dev=1)
-            assert footers.status_digest(other) != footers.status_digest(status)
+            assert pack_statistics.status_digest(other) != pack_statistics.status_digest(status)
 
 
 class TestAFileThatIsAnotherOne:
@@ -282,7 +287,7 @@ class TestAFileThatIsAnotherOne:
         assert second.kept("a", keys(705), "bigint")[:2] == [True, False] and second.read == 1
 
     def test_is_not_kept_while_it_is_too_young(self, cache: KeptIn, table: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(footers, "SETTLED_S", OLD_S)
+        monkeypatch.setattr(pack_statistics, "SETTLED_S", OLD_S)
         Application(cache, table, "a").ends()
         assert not Path(cache.folder.path).exists()
 
@@ -400,7 +405,7 @@ class TestTheFolder:
             if number == 0:
                 assert not second.recall("0", cache, ["a"], 0.05, lambda file, tail: None)
                 with monkeypatch.context() as patched:
-                    patched.setattr(tables, "MOST_RECALL_S", 0.0)
+                    patched.setattr(footer_store, "MOST_RECALL_S", 0.0)
                     assert second.recall("0", cache, ["a"], 0.05, lambda file, tail: None)
         assert time.monotonic() - began < PATIENCE_S / 2
         second.prefetch("7", ["a"])

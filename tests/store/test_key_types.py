@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rtfilter.store import file_lists
-from rtfilter.store.byte_words import words_of_strings
-from rtfilter.store.column_bounds import FIRST_UNAMBIGUOUS_MICROS, ColumnBounds
-from rtfilter.store.filters import BytesSetFilter
-from rtfilter.store.footers import FileStats, parse_footer_tail
-from rtfilter.store.key_values import sortable_doubles, unscaled_values
-from rtfilter.store.stored_types import Kind
-from rtfilter.store.tables import FooterStore
+from rtfilter.store.bounds.filters import BytesSetFilter
+from rtfilter.store.parquet.byte_words import words_of_strings
+from rtfilter.store.parquet.column_bounds import FIRST_UNAMBIGUOUS_MICROS, ColumnBounds
+from rtfilter.store.parquet.key_values import sortable_doubles, unscaled_values
+from rtfilter.store.parquet.pack_statistics import FileStats, parse_footer_tail
+from rtfilter.store.parquet.stored_types import Kind
+from rtfilter.store.tables import file_lists
+from rtfilter.store.tables.footer_store import FooterStore
 from tests.store.handmade import (
     BYTE_ARRAY,
     DATE,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtfilter.store.key_values import LONG_DECIMAL_LIMIT, NAN_KEY, long_decimals, sortable_doubles, unscaled_values
+from rtfilter.store.parquet.key_values import LONG_DECIMAL_LIMIT, NAN_KEY, long_decimals, sortable_doubles, unscaled_values
 
 
 def key_of(value: float) -> int:

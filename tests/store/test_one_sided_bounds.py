@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rtfilter.store.filters import BytesSetFilter
-from rtfilter.store.footers import FileStats, parse_footer_tail
-from rtfilter.store.tables import FooterStore
+from rtfilter.store.bounds.filters import BytesSetFilter
+from rtfilter.store.parquet.pack_statistics import FileStats, parse_footer_tail
+from rtfilter.store.tables.footer_store import FooterStore
 from tests.store.handmade import (
     BYTE_ARRAY,
     DOUBLE,

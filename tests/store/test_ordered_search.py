@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from rtfilter.store.arrays import Levels
-from rtfilter.store.ordered_search import in_order, meets_a_range
+from rtfilter.store.bounds.ordered_search import in_order, meets_a_range
+from rtfilter.store.parquet.arrays import Levels
 
 # Few different numbers in each level, so that bounds and keys agree in some of them; the ends of uint64 are among them.
 levels = st.sampled_from([0, 1, 2, 3, 2**63, 2**64 - 1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtfilter.store.paths import local_path, local_paths
+from rtfilter.store.parquet.paths import local_path, local_paths
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rtfilter.store.filters import BytesSetFilter, EmptyFilter, KeyFilter, filter_of_keys
-from rtfilter.store.key_values import DECIMAL_BYTES, LONG_DECIMAL_LIMIT, NAN_KEY, sortable_doubles
-from rtfilter.store.probe_types import probe_type
-from rtfilter.store.tables import FooterStore
+from rtfilter.store.bounds.filters import BytesSetFilter, EmptyFilter, KeyFilter, filter_of_keys
+from rtfilter.store.bounds.probe_types import probe_type
+from rtfilter.store.parquet.key_values import DECIMAL_BYTES, LONG_DECIMAL_LIMIT, NAN_KEY, sortable_doubles
+from rtfilter.store.tables.footer_store import FooterStore
 from tests.store.tables_at_hand import kept, keys, loaded, write
 
 

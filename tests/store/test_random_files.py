@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from rtfilter.store.filters import (
+from rtfilter.store.bounds.filters import (
     BytesRangeFilter,
     BytesSetFilter,
     EmptyFilter,
@@ -29,8 +29,8 @@ from rtfilter.store.filters import (
     filter_of_keys,
     filter_of_range,
 )
-from rtfilter.store.key_values import DECIMAL_BYTES, LONG_DECIMAL_LIMIT, sortable_doubles
-from rtfilter.store.tables import FooterStore
+from rtfilter.store.parquet.key_values import DECIMAL_BYTES, LONG_DECIMAL_LIMIT, sortable_doubles
+from rtfilter.store.tables.footer_store import FooterStore
 from tests.cases_share import cases
 from tests.store.tables_at_hand import kept, loaded, write
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rtfilter.store.footers import FileStats, FooterProblem, parse_footer_tail
-from rtfilter.store.raw_statistics import leaves_of_other_widths, needs_a_look, stored_width
+from rtfilter.store.parquet.pack_statistics import FileStats, FooterProblem, parse_footer_tail
+from rtfilter.store.parquet.statistics_check import leaves_of_other_widths, needs_a_look, stored_width
 from tests.store.handmade import (
     BYTE_ARRAY,
     DOUBLE,

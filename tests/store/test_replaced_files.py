@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rtfilter.store.tables import FooterStore
+from rtfilter.store.tables.footer_store import FooterStore
 from tests.store.tables_at_hand import kept, keys, loaded, verdict_on, write
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rtfilter.store.footer_cache import FileIdentity
-from rtfilter.store.seen_tables import SeenTables, TableFacts
+from rtfilter.store.footer_cache.footer_memory import FileIdentity
+from rtfilter.store.tables.remembered_counts import SeenTables, TableFacts
 
 FILES = [FileIdentity("file:/data/fact/part-0.parquet", 600, 1), FileIdentity("file:/data/fact/part-1.parquet", 400, 1)]
 

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from rtfilter.store import table_bounds as module
-from rtfilter.store.byte_words import words_needed, words_of_strings
-from rtfilter.store.filters import EmptyFilter, KeyFilter
-from rtfilter.store.key_values import NAN_KEY
-from rtfilter.store.table_bounds import Part, TableBounds, parts_of, table_bounds, table_might_match
-from rtfilter.store.tables import ColumnFilter, FooterStore
-from rtfilter.store.verdicts import might_match, pack_bounds
+from rtfilter.store.bounds import table_bounds as module
+from rtfilter.store.bounds.filters import EmptyFilter, KeyFilter
+from rtfilter.store.bounds.table_bounds import Part, TableBounds, parts_of, table_bounds, table_might_match
+from rtfilter.store.bounds.verdicts import might_match, pack_bounds
+from rtfilter.store.parquet.byte_words import words_needed, words_of_strings
+from rtfilter.store.parquet.key_values import NAN_KEY
+from rtfilter.store.tables.footer_store import FooterStore
+from rtfilter.store.tables.verdict import ColumnFilter
 from tests.store.tables_at_hand import PATIENCE_S, loaded, write
 from tests.store.test_random_files import TYPES, KeyType, filters_of, name_of, packs_of, write_with_arrow
 

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from rtfilter.store import tables
-from rtfilter.store.filters import EmptyFilter, KeyFilter, filter_of_range
-from rtfilter.store.footers import FileStats, FooterProblem, read_local_footer
-from rtfilter.store.tables import ColumnFilter, FooterStore, PackFigures
+from rtfilter.store.bounds.filters import EmptyFilter, KeyFilter, filter_of_range
+from rtfilter.store.parquet.pack_statistics import FileStats, FooterProblem, read_local_footer
+from rtfilter.store.tables import footer_store, reads_under_way
+from rtfilter.store.tables.footer_store import FooterStore
+from rtfilter.store.tables.verdict import ColumnFilter, PackFigures
 from tests.cases_share import cases
 from tests.store.tables_at_hand import PATIENCE_S, kept, keys, listing, loaded, set_of, verdict_on, write
 
@@ -278,7 +279,7 @@ def replace_reader(monkeypatch: pytest.MonkeyPatch, before: Callable[[str], obje
         before(path)
         return read_local_footer(path, size_bytes, mtime_ms, columns)
 
-    monkeypatch.setattr(tables, "read_local_footer", read)
+    monkeypatch.setattr(footer_store, "read_local_footer", read)
 
 
 def hold_reads(monkeypatch: pytest.MonkeyPatch, only: str = "") -> threading.Event:
@@ -335,7 +336,7 @@ class TestBridge:
         assert verdict is not None and verdict.counts.tolist() == [4, -1, 3]
 
     def test_a_silent_bridge_is_asked_again_later(self, store: FooterStore, remote: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(tables, "BRIDGE_ANSWERS_WITHIN_S", 0.0)
+        monkeypatch.setattr(reads_under_way, "BRIDGE_ANSWERS_WITHIN_S", 0.0)
         assert store.needs_bridge(remote, ["a"]) == [1]
         assert store.needs_bridge(remote, ["a"]) == [1]
 

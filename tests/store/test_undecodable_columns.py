@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rtfilter.store.footers import FileStats, FooterProblem, parse_footer_tail
-from rtfilter.store.packindex.footer import SignedFooterError
-from rtfilter.store.table_footer import table_footer
-from rtfilter.store.tables import ColumnFilter, FooterStore
+from rtfilter.store.parquet.footer_digest import SignedFooterError
+from rtfilter.store.parquet.pack_statistics import FileStats, FooterProblem, parse_footer_tail
+from rtfilter.store.parquet.table_footer import table_footer
+from rtfilter.store.tables.footer_store import FooterStore
+from rtfilter.store.tables.verdict import ColumnFilter
 from tests.store.handmade import DECIMAL, between, footer_tail, int32
 from tests.store.tables_at_hand import PATIENCE_S, bounds_of, keys, known_bounds, loaded, stats_of, write
 

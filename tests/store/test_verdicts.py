@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from rtfilter.store.byte_words import words_needed, words_of_strings
-from rtfilter.store.filters import (
+from rtfilter.store.bounds.filters import (
     BytesRangeFilter,
     BytesSetFilter,
     EmptyFilter,
@@ -18,8 +17,9 @@ from rtfilter.store.filters import (
     filter_of_keys,
     filter_of_range,
 )
-from rtfilter.store.key_values import NAN_KEY
-from rtfilter.store.verdicts import PackBounds, might_match, pack_bounds
+from rtfilter.store.bounds.verdicts import PackBounds, might_match, pack_bounds
+from rtfilter.store.parquet.byte_words import words_needed, words_of_strings
+from rtfilter.store.parquet.key_values import NAN_KEY
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
 
@@ -175,7 +175,7 @@ class TestByteStrings:
         assert kept(byte_packs((start + b"b", start + b"c")), strings_of(start[:-1] + b"a")) == [False]
 
     def test_so_many_long_keys_that_they_are_cut_keep_what_is_alike_before_the_cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rtfilter.store.byte_words.MOST_TOGETHER_BYTES", 3 * 8 * 10)  # 80 bytes for each of three keys
+        monkeypatch.setattr("rtfilter.store.parquet.byte_words.MOST_TOGETHER_BYTES", 3 * 8 * 10)  # 80 bytes for each of three keys
         start = b"x" * 76
         bounds = byte_packs((start + b"1234b", start + b"1234c"), (start + b"2", start + b"2"))
         assert kept(bounds, strings_of(start + b"1234a", start + b"3", start + b"4")) == [True, False]

@@ -17,12 +17,12 @@ import duckdb
 import pytest
 
 from rtfilter.index.arrow_types import spark_type_of
-from rtfilter.store.filters import EmptyFilter, KeyFilter
-from rtfilter.store.footers import FileStats, parse_footer_tail
-from rtfilter.store.key_values import LONGEST_SHORT_DECIMAL
-from rtfilter.store.packindex.footer import read_tail
-from rtfilter.store.table_footer import table_footer
-from rtfilter.store.tables import FooterStore
+from rtfilter.store.bounds.filters import EmptyFilter, KeyFilter
+from rtfilter.store.parquet.footer_digest import read_tail
+from rtfilter.store.parquet.key_values import LONGEST_SHORT_DECIMAL
+from rtfilter.store.parquet.pack_statistics import FileStats, parse_footer_tail
+from rtfilter.store.parquet.table_footer import table_footer
+from rtfilter.store.tables.footer_store import FooterStore
 from tests.store.handmade import DECIMAL, FIXED_LEN_BYTE_ARRAY, between, binary, footer_tail
 from tests.store.tables_at_hand import loaded, verdict_on
 from tests.store.test_random_files import double_key, filters_of, lets_through, long_decimal_key, micros, unscaled

@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rtfilter.store import footers, tables
-from rtfilter.store.filters import EmptyFilter, KeyFilter
+from rtfilter.store.bounds.filters import EmptyFilter, KeyFilter
+from rtfilter.store.footer_cache.kept_folder import kept_in
+from rtfilter.store.footer_cache.kept_list import KEPT_FILE_BYTES, KeptList
+from rtfilter.store.index_files.catalog import Located
 from rtfilter.store.index_layouts import completed
-from rtfilter.store.kept_folder import kept_in
-from rtfilter.store.kept_list import KEPT_FILE_BYTES, KeptList
-from rtfilter.store.packindex.catalog import Located
-from rtfilter.store.tables import ColumnFilter, FooterStore, Verdict
+from rtfilter.store.parquet import pack_statistics
+from rtfilter.store.tables import footer_store
+from rtfilter.store.tables.footer_store import FooterStore
+from rtfilter.store.tables.verdict import ColumnFilter, Verdict
 from tests.store.tables_at_hand import PATIENCE_S, keys, listing, loaded, verdict_on, write
 from tests.store.test_random_files import filters_of
 from tests.store.test_replaced_files import take_the_place_of
@@ -29,7 +31,7 @@ SCARCE = 40_000
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "WHOLE_AT_ONCE", 7)
+    monkeypatch.setattr(footer_store, "WHOLE_AT_ONCE", 7)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +136,7 @@ def test_a_replaced_file_is_unknown_and_read_again(tmp_path: Path) -> None:
 def test_what_was_kept_on_disk_is_held_whole_where_it_does_not_fit(
     paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(footers, "SETTLED_S", 0.0)
+    monkeypatch.setattr(pack_statistics, "SETTLED_S", 0.0)
     place = kept_in(str(tmp_path / "cache"), 64 << 20)
     for cache_bytes, is_whole in ((256 << 20, False), (256 << 20, False), (15_000, True)):
         store = FooterStore(cache_bytes=cache_bytes)
@@ -151,7 +153,7 @@ def test_what_was_kept_on_disk_is_held_whole_where_it_does_not_fit(
 def test_a_column_that_is_read_later_is_held_whole_beside_packs_of_another(
     paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(footers, "SETTLED_S", 0.0)
+    monkeypatch.setattr(pack_statistics, "SETTLED_S", 0.0)
     place = kept_in(str(tmp_path / "cache"), 64 << 20)
     before, store = FooterStore(), FooterStore(cache_bytes=60_000)
     for each in (before, store):
@@ -174,7 +176,7 @@ def test_a_list_of_which_nothing_is_kept_takes_what_is_said() -> None:
 
 
 def test_what_fits_nowhere_is_not_recalled(paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(footers, "SETTLED_S", 0.0)
+    monkeypatch.setattr(pack_statistics, "SETTLED_S", 0.0)
     place = kept_in(str(tmp_path / "cache"), 64 << 20)
     for cache_bytes, recalled in ((256 << 20, 0), (256 << 20, FILES), (1_000, 0)):
         store = FooterStore(cache_bytes=cache_bytes)

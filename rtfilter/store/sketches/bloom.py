@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.store.sketches.arrays import Bools, Int64s, UInt32s, UInt64s, little_endian
-from rtfilter.store.sketches.asked import ByteKeys, KeyBloom, LongKeys, Values, enumerated
+from rtfilter.store.sketches.column_tests import ByteKeys, KeyBloom, LongKeys, Values, enumerated
 from rtfilter.store.sketches.columns import string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.store.sketches.arrays import Bools, Bytes, ByteStrings, Int64s
-from rtfilter.store.sketches.asked import ByteKeys, BytePart, BytePrefix, ByteSuffix, KeyCMap, Values
+from rtfilter.store.sketches.column_tests import ByteKeys, BytePart, BytePrefix, ByteSuffix, KeyCMap, Values
 from rtfilter.store.sketches.columns import int64_column, string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rtfilter.store.key_values import LONGEST_SHORT_DECIMAL, sortable_doubles
+from rtfilter.store.parquet.key_values import LONGEST_SHORT_DECIMAL, sortable_doubles
 from rtfilter.store.sketches.arrays import ByteStrings, Int64s
 
 LONG = "long"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.store.sketches.arrays import Bools, Bytes, Int64s, UInt64s
-from rtfilter.store.sketches.asked import KeyHistogram, LongKeys, Values, ranges_of
+from rtfilter.store.sketches.column_tests import KeyHistogram, LongKeys, Values, ranges_of
 from rtfilter.store.sketches.columns import int64_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rtfilter.store.sketches.arrays import At, Bools, ByteStrings, Int64s, Prefixes
-from rtfilter.store.sketches.asked import ByteKeys, BytePrefix, ByteRange, LongKeys, Values, ranges_of
+from rtfilter.store.sketches.column_tests import ByteKeys, BytePrefix, ByteRange, LongKeys, Values, ranges_of
 from rtfilter.store.sketches.columns import binary_array, int64_column, string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 from rtfilter.store.sketches.key_grid import key_between

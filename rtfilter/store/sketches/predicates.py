@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from rtfilter.store.sketches.arrays import HIGHEST, LOWEST
-from rtfilter.store.sketches.asked import (
+from rtfilter.store.sketches.column_tests import (
     AnyValue,
     BytePart,
     BytePrefix,

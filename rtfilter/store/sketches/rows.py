@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rtfilter.store.sketches import bloom, cmap, histogram, min_max, value_set
 from rtfilter.store.sketches.arrays import At, Bools, Int64s
-from rtfilter.store.sketches.asked import AnyValue, NoValue, Values, ValueTest, key_count
+from rtfilter.store.sketches.column_tests import AnyValue, NoValue, Values, ValueTest, key_count
 from rtfilter.store.sketches.columns import int64_column
 from rtfilter.store.sketches.domain import PackValues
 from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, Sketch, ValueSet

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.store.sketches.arrays import Bools, ByteStrings, Int64s
-from rtfilter.store.sketches.asked import (
+from rtfilter.store.sketches.bloom import may_hold
+from rtfilter.store.sketches.column_tests import (
     ByteKeys,
     BytePart,
     BytePrefix,
@@ -21,7 +22,6 @@ from rtfilter.store.sketches.asked import (
     Values,
     ranges_of,
 )
-from rtfilter.store.sketches.bloom import may_hold
 from rtfilter.store.sketches.columns import string_column
 from rtfilter.store.sketches.domain import BYTES, LONG, PackValues
 from rtfilter.store.sketches.hashing import hash_longs, hash_strings

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import rtfilter
 from rtfilter import Bloom, Index, IndexStorageError, MinMax
 from rtfilter.index import api
-from rtfilter.store.packindex import build
+from rtfilter.store.index_actions import build
 from rtfilter.store.sketches.kinds import Sketch
 from tests.index.tables import told_to_two_writers
 from tests.spark.cases import fact_table

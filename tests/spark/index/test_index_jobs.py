@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 import rtfilter
 from rtfilter import Bloom, CMap, Histogram, Index, IndexDefinitionError, MinMax, ValueSet
 from rtfilter.index import api
-from rtfilter.store.key_values import sortable_doubles
-from rtfilter.store.packindex import build
-from rtfilter.store.packindex.listing import identities, list_directory
-from rtfilter.store.packindex.reader import open_index
-from rtfilter.store.packindex.storage import LocalStorage
-from rtfilter.store.sketches.asked import ValueTest, byte_keys, long_keys
+from rtfilter.store.index_actions import build
+from rtfilter.store.index_actions.listing import identities, list_directory
+from rtfilter.store.index_files.storage import LocalStorage
+from rtfilter.store.index_reading.reader import open_index
+from rtfilter.store.parquet.key_values import sortable_doubles
+from rtfilter.store.sketches.column_tests import ValueTest, byte_keys, long_keys
 from rtfilter.store.sketches.kinds import Sketch
 
 ROWS = 4000

@@ -19,10 +19,10 @@ from planner.plan.expressions import CoalesceDefault, Expression, OtherExpressio
 from planner.plan.nodes import LEFT, RIGHT
 from planner.plan.shifts import UNMOVED
 from planner.reasons import Refusal
-from rtfilter.store import table_bounds, verdicts
-from rtfilter.store.arrays import Bools, Levels
-from rtfilter.store.filters import KeyFilter
-from rtfilter.store.ordered_search import meets_a_range
+from rtfilter.store.bounds import table_bounds, verdicts
+from rtfilter.store.bounds.filters import KeyFilter
+from rtfilter.store.bounds.ordered_search import meets_a_range
+from rtfilter.store.parquet.arrays import Bools, Levels
 
 NOTHING = "nothing"
 
@@ -90,7 +90,7 @@ def _rows_without_nulls() -> Iterator[None]:
     """Rows are tested as if a null never equalled a null; packs with nulls are kept."""
     with (
         mock.patch.object(Placeholder, "to_dict", _without_nulls),
-        mock.patch("rtfilter.store.tables.table_might_match", _with_nulls),
+        mock.patch("rtfilter.store.tables.footer_store.table_might_match", _with_nulls),
     ):
         yield
 
@@ -154,7 +154,7 @@ BROKEN: dict[str, Broken] = {
     ),
     # table_might_match is imported by name where it is used.
     "an unknown pack is rejected": Broken(
-        lambda: mock.patch("rtfilter.store.tables.table_might_match", _unknown_means_no), found_by=(9,)
+        lambda: mock.patch("rtfilter.store.tables.footer_store.table_might_match", _unknown_means_no), found_by=(9,)
     ),
 }
 

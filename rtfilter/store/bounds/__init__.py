@@ -1,0 +1,1 @@
+"""Which packs may hold a value that a filter lets through, by their bounds."""

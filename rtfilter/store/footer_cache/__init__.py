@@ -1,0 +1,1 @@
+"""Footers that were read: held in memory, and kept between applications."""

@@ -1,0 +1,1 @@
+"""What makes and changes an index: create, refresh, optimize, delete, restore, vacuum, cancel."""

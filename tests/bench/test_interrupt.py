@@ -32,9 +32,9 @@ with ends_in_time(130):
 """
 
 
-# As DuckDB and Spark do: Ctrl-C comes out as an error of theirs.
-LIBRARY = """
-import logging, time
+# The beginning of a program whose one command is `run`.
+RUN = """
+import logging, subprocess, sys, time
 import click
 from rtfilter.cli.failure import CleanErrors
 from rtfilter.errors import BenchError
@@ -45,6 +45,13 @@ def main():
 
 @main.command()
 def run():
+"""
+
+
+# As DuckDB and Spark do: Ctrl-C comes out as an error of theirs.
+LIBRARY = (
+    RUN
+    + """\
     print("runs", flush=True)
     try:
         time.sleep(60)
@@ -54,6 +61,7 @@ def run():
 
 main(["run"])
 """
+)
 
 
 @pytest.mark.parametrize("error", ["BenchError", "ValueError", "RuntimeError"])
@@ -66,17 +74,9 @@ def test_an_error_that_a_library_makes_of_it_is_an_interrupt(error: str) -> None
     assert (command.returncode, said) == (130, "rtfilter: interrupted\n")
 
 
-CHILD = """
-import subprocess, sys, time
-import click
-from rtfilter.cli.failure import CleanErrors
-
-@click.group(cls=CleanErrors)
-def main():
-    pass
-
-@main.command()
-def run():
+CHILD = (
+    RUN
+    + """\
     # It ignores Ctrl-C, as pyspark has its JVM do, and holds our output open.
     program = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('runs', flush=True); time.sleep(60)"
     subprocess.Popen([sys.executable, "-c", program])
@@ -84,6 +84,7 @@ def run():
 
 main(["run"])
 """
+)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="only Linux tells a process its children")

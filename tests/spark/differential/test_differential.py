@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import queue
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,6 +16,7 @@ from pyspark.sql import SparkSession
 from tests.spark.differential.generate import QUERIES_PER_SET, generate
 from tests.spark.differential.run import Harness, InvalidCaseError
 from tests.spark.differential.shrink import report, shrink
+from tests.spark.differential.side_by_side import SIDE_BY_SIDE, check_all, free_ones
 from tests.spark.differential.tally import Tally
 
 QUERIES = int(os.environ.get("RTFILTER_FUZZ_CASES", "300"))
@@ -25,8 +24,6 @@ SEED = int(os.environ.get("RTFILTER_FUZZ_SEED", "20240"))
 ALWAYS_OFF = os.environ.get("RTFILTER_FUZZ_OFF", "always") != "differing"
 # A test is as many queries as pytest may show nothing for, in whole sets of tables.
 QUERIES_PER_TEST = 10 * QUERIES_PER_SET
-# Sets of tables at a time: one keeps a core busy with planning.
-SIDE_BY_SIDE = 2
 SEEDS = range(SEED * 1_000_000, SEED * 1_000_000 + QUERIES)
 STARTS = range(0, QUERIES, QUERIES_PER_TEST)
 # The least shares of queries in which packs were rejected, rows were dropped one by one, batches stayed in the reader, a scan
@@ -42,13 +39,9 @@ def tally() -> Tally:
 @pytest.fixture(scope="module")
 def free(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[queue.SimpleQueue[Harness]]:
     """The harnesses that nobody uses at the moment."""
-    harnesses = [Harness(session, tmp_path_factory.mktemp("cases"), always_off=ALWAYS_OFF) for _ in range(SIDE_BY_SIDE)]
-    free: queue.SimpleQueue[Harness] = queue.SimpleQueue()
-    for harness in harnesses:
-        free.put(harness)
-    yield free
-    for harness in harnesses:
-        harness.close()
+    harnesses = (Harness(session, tmp_path_factory.mktemp("cases"), always_off=ALWAYS_OFF) for _ in range(SIDE_BY_SIDE))
+    with free_ones(harnesses) as free:
+        yield free
 
 
 def run_set(free: queue.SimpleQueue[Harness], seeds: Sequence[int], tally: Tally) -> list[str]:
@@ -80,12 +73,7 @@ def run_seed(harness: Harness, seed: int, tally: Tally) -> str:
 def test_on_off_and_duckdb_agree(start: int, tally: Tally, free: queue.SimpleQueue[Harness]) -> None:
     seeds = SEEDS[start : start + QUERIES_PER_TEST]
     sets = [seeds[first : first + QUERIES_PER_SET] for first in range(0, len(seeds), QUERIES_PER_SET)]
-    began = time.monotonic()
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        findings = [finding for found in pool.map(lambda each: run_set(free, each, tally), sets) for finding in found]
-    tally.seconds += time.monotonic() - began
-    print(f"\n{tally}" + "".join(f"\n{finding}" for finding in findings), flush=True)
-    assert not findings, "\n\n".join(findings)
+    check_all(sets, lambda each: run_set(free, each, tally), tally)
 
 
 def test_the_queries_exercise_the_layer(tally: Tally) -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import queue
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.spark.differential.side_by_side import SIDE_BY_SIDE, check_all, free_ones
 from tests.spark.kinds.case import KINDS, generate
 from tests.spark.kinds.reproduce import keep
 from tests.spark.kinds.run import Harness
@@ -27,8 +26,6 @@ SEED = int(os.environ.get("RTFILTER_FUZZ_SEED", "53"))
 SEEDS = range(SEED * 1_000_000, SEED * 1_000_000 + CASES)
 # A test is as many cases as pytest may show nothing for, in whole worlds.
 CASES_PER_TEST = 5 * CASES_PER_WORLD
-# Worlds at a time: one keeps a core busy with planning.
-SIDE_BY_SIDE = 2
 # The least shares of cases in which a filter was applied, packs were rejected and rows came back.
 LEAST = {"applied": 0.5, "rejecting": 0.3, "returning": 0.6}
 FOUND = Path(__file__).parents[3] / "out" / "fuzz"
@@ -42,13 +39,9 @@ def tally() -> Tally:
 @pytest.fixture(scope="module")
 def free(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[queue.SimpleQueue[Harness]]:
     """The harnesses that nobody uses at the moment."""
-    harnesses = [Harness(session, tmp_path_factory.mktemp("worlds"), f"h{number}") for number in range(SIDE_BY_SIDE)]
-    free: queue.SimpleQueue[Harness] = queue.SimpleQueue()
-    for harness in harnesses:
-        free.put(harness)
-    yield free
-    for harness in harnesses:
-        harness.close()
+    harnesses = (Harness(session, tmp_path_factory.mktemp("worlds"), f"h{number}") for number in range(SIDE_BY_SIDE))
+    with free_ones(harnesses) as free:
+        yield free
 
 
 def run_world(free: queue.SimpleQueue[Harness], seeds: Sequence[int], tally: Tally) -> list[str]:
@@ -70,12 +63,7 @@ def run_world(free: queue.SimpleQueue[Harness], seeds: Sequence[int], tally: Tal
 def test_on_and_off_agree(start: int, tally: Tally, free: queue.SimpleQueue[Harness]) -> None:
     seeds = SEEDS[start : start + CASES_PER_TEST]
     worlds = [seeds[first : first + CASES_PER_WORLD] for first in range(0, len(seeds), CASES_PER_WORLD)]
-    began = time.monotonic()
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        findings = [text for found in pool.map(lambda each: run_world(free, each, tally), worlds) for text in found]
-    tally.seconds += time.monotonic() - began
-    print(f"\n{tally}" + "".join(f"\n{finding}" for finding in findings), flush=True)
-    assert not findings, "\n\n".join(findings)
+    check_all(worlds, lambda each: run_world(free, each, tally), tally)
 
 
 def test_the_cases_exercise_the_layer(tally: Tally) -> None:

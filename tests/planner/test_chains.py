@@ -64,26 +64,6 @@ def reasons_of(root: Raw, **settings: object) -> dict[str, str]:
     return {label: reason for label, reason in reasons(root, **{"machine": TWO_CORES, **settings}).items() if "orders" not in label}
 
 
-def test_a_small_table_waits_where_that_makes_a_later_filter_select_something() -> None:
-    assert reasons_of(suppliers_of_a_nation(ONE_NATION)) == {NATION: "PLANNED", SUPPLIER: "PLANNED"}
-
-
-def test_it_does_not_where_the_later_one_selects_nothing_even_so() -> None:
-    every_nation = table("nation", 31, 25)
-    assert reasons_of(suppliers_of_a_nation(every_nation)) == {NATION: "WAIT_DOES_NOT_PAY", SUPPLIER: "WAIT_DOES_NOT_PAY"}
-
-
-def test_it_does_not_where_the_later_scan_is_too_small_for_both_waits() -> None:
-    root = suppliers_of_a_nation(ONE_NATION, rows=40_000)
-    assert reasons_of(root) == {NATION: "WAIT_DOES_NOT_PAY", SUPPLIER: "WAIT_DOES_NOT_PAY"}
-
-
-def test_a_chain_of_three_is_found() -> None:
-    region = table("region", 41, 5, ["eq"])
-    root = join(suppliers_of_a_nation(table("nation", 31, 25)), broadcast(region), [attr(32)], [attr(41)])
-    assert reasons_of(root) == {NATION: "PLANNED", SUPPLIER: "PLANNED", "nation.n_1 <- region.r_0": "PLANNED"}
-
-
 def test_a_chain_holds_once_its_first_table_is_there_however_much_memory_spark_says_that_takes() -> None:
     region = stage(broadcast(table("region", 41, 5, ["eq"])), rows=1, bytes=64 << 20)
     root = join(suppliers_of_a_nation(table("nation", 31, 25)), region, [attr(32)], [attr(41)])
@@ -119,13 +99,6 @@ def test_two_filters_of_one_column_by_equal_keys_count_once() -> None:
     told = reasons(of_a_nation(ONE_NATION), machine=TWO_CORES)
     assert told["customer.c_1 <- nation.n_0"] == "PLANNED"
     assert told["customer.c_1 <- supplier.s_1"] == "WAIT_DOES_NOT_PAY"
-
-
-def test_a_feeder_that_adds_nothing_is_left_out() -> None:
-    # Suppliers are of one nation; that they are of any of all colours as well takes another wait and drops hardly one.
-    colour = table("colour", 51, 40)
-    root = join(suppliers_of_a_nation(ONE_NATION), broadcast(colour), [attr(23)], [attr(51)])
-    assert reasons_of(root) == {NATION: "PLANNED", SUPPLIER: "PLANNED", "supplier.s_2 <- colour.c_0": "WAIT_DOES_NOT_PAY"}
 
 
 def test_what_the_feeder_costs_is_counted_where_the_gain_is() -> None:

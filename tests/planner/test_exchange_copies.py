@@ -16,13 +16,11 @@ from tests.planner.plans import (
     join,
     placed,
     project,
-    reasons,
     reused,
     scan,
     sort,
     stage,
     union,
-    where,
 )
 
 MORE: dict[str, Any] = {"build_side": None, "kind": "sort_merge_join"}
@@ -45,26 +43,9 @@ def self_join(left: Raw, right: Raw) -> Raw:
     return join(sort(left), sort(right), [attr(left["output"][1])], [attr(right["output"][1])], **MORE)
 
 
-def test_a_filter_inside_of_both_uses_is_placed_in_both() -> None:
-    uses = [shared(join(fact(10 * n), broadcast(dim(10 * n + 5), same=2), [attr(10 * n)], [attr(10 * n + 5)])) for n in (1, 2)]
-    assert placed(union([1, 2, 3, 4], *uses)) == ["fact.k <- dim.d"] * 2
-
-
-def test_a_filter_on_one_use_alone_is_placed_in_none() -> None:
-    one_use = join(shared(fact(10)), broadcast(dim(50)), [attr(10)], [attr(50)])
-    root = self_join(one_use, shared(fact(20)))
-    assert reasons(root)["fact.k <- dim.d"] == "SHARED_EXCHANGE"
-    assert placed(root) == []
-
-
 def test_without_a_second_use_the_same_filter_is_placed() -> None:
     one_use = join(exchange(fact(10)), broadcast(dim(50)), [attr(10)], [attr(50)])
     assert placed(self_join(one_use, exchange(fact(20)))) == ["fact.k <- dim.d"]
-
-
-def test_two_uses_filtered_by_equal_sources_are_filtered_both() -> None:
-    uses = [join(shared(fact(10 * n)), broadcast(dim(10 * n + 5), same=2), [attr(10 * n)], [attr(10 * n + 5)]) for n in (1, 2)]
-    assert placed(union([1, 2, 3, 4], *uses)) == ["fact.k <- dim.d"] * 2
 
 
 def test_what_a_stage_shows_inside_does_not_make_two_uses_differ() -> None:
@@ -78,25 +59,11 @@ def test_what_a_stage_shows_inside_does_not_make_two_uses_differ() -> None:
     assert placed(union([1, 2, 3, 4], *uses)) == ["fact.k <- dim.d"] * 2
 
 
-def test_two_uses_filtered_by_one_source_across_their_equality_are_filtered_both() -> None:
-    both = join(sort(shared(fact(10))), sort(shared(fact(20))), [attr(10)], [attr(20)], **MORE)
-    root = join(both, broadcast(dim(50)), [attr(10)], [attr(50)])
-    assert [each for each in placed(root) if each.endswith("dim.d")] == ["fact.k <- dim.d"] * 2
-
-
 def two_uses(second: Raw, second_key: Raw, second_build: Raw | None = None) -> Raw:
     """Two uses of one exchange, both filtered; the second as the arguments say."""
     first = join(shared(fact(10)), broadcast(dim(15), same=2), [attr(10)], [attr(15)])
     other = join(shared(fact(20)), second, [second_key], [second_build or attr(25)])
     return union([1, 2, 3, 4], first, other)
-
-
-def test_uses_that_are_filtered_by_different_sources_are_filtered_neither() -> None:
-    assert placed(two_uses(broadcast(where(dim(25))), attr(20))) == []
-
-
-def test_uses_that_are_filtered_on_different_columns_are_filtered_neither() -> None:
-    assert placed(two_uses(broadcast(dim(25), same=2), attr(21))) == []
 
 
 def test_uses_that_are_filtered_by_different_keys_are_filtered_neither() -> None:
@@ -139,11 +106,6 @@ def test_below_two_shared_exchanges_a_filter_must_stand_everywhere() -> None:
     assert len(placed(union([1, 2, 3, 4], exchange(inner[0], same=4), plain))) == 2
     lonely = exchange(join(fact(30), broadcast(dim(35)), [attr(30)], [attr(35)]), same=3)
     assert placed(union([1, 2, 3, 4], *(exchange(each, same=4) for each in inner), lonely)) == []
-
-
-def test_a_tuple_is_dropped_with_the_keys_that_it_is_made_of() -> None:
-    one_use = join(shared(fact(10)), broadcast(dim(50)), [attr(10), attr(11)], [attr(50), attr(51)])
-    assert answer_to(union([1, 2], project(one_use, attr(10), attr(11)), shared(fact(20)))).placeholders == ()
 
 
 def test_both_uses_get_their_tuples() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from planner.placement.answer import Candidate
 from tests.planner.plans import (
-    DIM,
     FACT,
     Raw,
     aggregate,
@@ -28,11 +27,8 @@ from tests.planner.plans import (
     generate,
     join,
     nodes_of,
-    normalize,
-    only_candidate,
     other,
     project,
-    reused,
     scan,
     sort,
     stage,
@@ -143,13 +139,6 @@ class TestPasses:
 
 
 class TestStops:
-    @pytest.mark.parametrize(
-        ("boundary", "reason"),
-        [(lambda child: stage(exchange(child)), "ALREADY_STARTED"), (lambda child: reused(exchange(child)), "SHARED_EXCHANGE")],
-    )
-    def test_at_rows_that_are_made_already(self, boundary: Callable[[Raw], Raw], reason: str) -> None:
-        assert refused(fact_with(boundary(FACT))).reason == reason
-
     def test_at_a_broadcast_below_that_has_started(self) -> None:
         below = join(FACT, stage(broadcast(OTHER_DIM), rows=3), [attr(1)], [attr(21)])
         assert refused(fact_with(below, attr(22))).reason == "ALREADY_STARTED"
@@ -171,15 +160,6 @@ class TestStops:
     def test_at_the_streamed_side_of_an_outer_join_that_preserves_the_build_side(self) -> None:
         below = join(broadcast(OTHER_DIM), FACT, [attr(21)], [attr(1)], "LeftOuter", build_side="left")
         assert refused(fact_with(below)).reason == "OPERATOR_IN_BETWEEN"
-
-    def test_at_the_flag_of_an_existence_join(self) -> None:
-        below = join(FACT, broadcast(OTHER_DIM), [attr(1)], [attr(21)], "ExistenceJoin(e#9)")
-        assert refused(fact_with(below, attr(9))).reason == "NOT_A_PLAIN_COLUMN"
-
-    def test_at_an_id_of_both_sides(self) -> None:
-        copy = scan("copy", column(1, "f_key"))
-        below = join(sort(FACT), sort(copy), [attr(1)], [attr(1)], build_side=None, kind="sort_merge_join")
-        assert refused(fact_with(below)).reason == "NOT_A_PLAIN_COLUMN"
 
     def test_at_a_projection_beside_something_not_deterministic(self) -> None:
         beside = project(FACT, attr(1), alias(5, computed("rand()", "double"), deterministic=False))
@@ -203,10 +183,6 @@ class TestStops:
     def test_at_a_computed_key(self) -> None:
         candidate = refused(fact_with(FACT, computed("(f_key#1 + 1)", refs=[1])))
         assert candidate.reason == "NOT_A_PLAIN_COLUMN" and "f_key + 1" in candidate.detail
-
-    def test_at_a_column_computed_below(self) -> None:
-        below = project(FACT, alias(5, computed("(f_key#1 + 1)", refs=[1])))
-        assert refused(fact_with(below, attr(5))).reason == "NOT_A_PLAIN_COLUMN"
 
     def test_at_a_widening_cast_of_something_computed(self) -> None:
         assert refused(fact_with(FACT, cast("bigint", computed("(f_key#1 + 1)")))).reason == "NOT_A_PLAIN_COLUMN"
@@ -236,21 +212,6 @@ class TestStops:
         candidate = refused(fact_with(scan("fact", column(1, "f_key", type)), attr(1, type=type)))
         assert candidate.reason == "KEY_TYPE" and type in candidate.detail
 
-    def test_at_a_partition_column(self) -> None:
-        candidate = refused(fact_with(scan("fact", column(1, "f_key", partition=True))))
-        assert candidate.reason == "PARTITION_COLUMN" and "dynamic partition pruning" in candidate.detail
-
-    def test_at_a_scan_of_another_format_and_names_it(self) -> None:
-        candidate = refused(fact_with(scan("fact", column(1, "f_key"), plain_parquet=False, format="DeltaParquetFileFormat")))
-        assert candidate.reason == "NOT_PLAIN_PARQUET" and "DeltaParquetFileFormat" in candidate.detail
-
-    def test_a_scan_that_passes_over_corrupt_files_is_left_alone(self) -> None:
-        candidate = refused(fact_with(scan("fact", column(1, "f_key"), skips_corrupt=True)))
-        assert candidate.reason == "SKIPS_CORRUPT_FILES" and "ignoreCorruptFiles" in candidate.detail
-
-    def test_when_columns_are_matched_by_field_id(self) -> None:
-        assert only_candidate(fact_with(FACT), field_id_read=True).reason == "FIELD_ID_READ"
-
     @pytest.mark.parametrize("op", ["InMemoryTableScan", "LocalTableScan", "Range", "BatchScan"])
     def test_at_a_leaf_that_is_no_file_scan_and_names_it(self, op: str) -> None:
         candidate = refused(fact_with(other(op, output=[1])))
@@ -267,65 +228,16 @@ class TestOperators:
     def test_an_aggregate_that_groups_by_the_key(self, results: list[Raw] | None) -> None:
         assert placed_on(fact_with(aggregate(FACT, [attr(1)], results))) == ("fact", 1)
 
-    def test_a_partial_and_a_final_aggregate_around_a_shuffle(self) -> None:
-        partial = aggregate(LARGE, [attr(1)], [attr(1), attr(50, "sum", "bigint")])
-        final = aggregate(exchange(partial), [attr(1)], [attr(1), alias(51, attr(50, "sum", "bigint"))])
-        (placeholder,) = answer_to(fact_with(final), cost="always").placeholders
-        assert (placeholder.columns, placeholder.gate) == ((1,), True)
-        assert ahead_of(placeholder) == {"groups", "shuffle_bytes"}
-
     def test_an_aggregate_that_renames_what_it_groups_by(self) -> None:
         renamed = aggregate(FACT, [alias(7, attr(1))], [alias(8, cast("bigint", attr(7)))])
         assert placed_on(fact_with(renamed, attr(8, type="bigint"))) == ("fact", 1)
-
-    def test_not_an_aggregate_that_groups_by_something_else(self) -> None:
-        assert refused(fact_with(aggregate(FACT, [attr(2)], [attr(2), attr(1)]))).reason == "OPERATOR_IN_BETWEEN"
-
-    def test_not_the_result_of_an_aggregate(self) -> None:
-        made = aggregate(FACT, [attr(1)], [attr(1), alias(9, computed("max(f_key)"))])
-        assert refused(fact_with(made, attr(9))).reason == "NOT_A_PLAIN_COLUMN"
-
-    def test_not_an_aggregate_of_all_rows(self) -> None:
-        candidate = refused(fact_with(aggregate(FACT, [], [alias(1, computed("max(f_key)"))])))
-        assert candidate.reason == "OPERATOR_IN_BETWEEN" and "one row of all" in candidate.detail
-
-    def test_a_window_partitioned_by_the_key(self) -> None:
-        answer = answer_to(fact_with(window(FACT, [attr(2), attr(1)], [60])))
-        (placeholder,) = answer.placeholders
-        assert (placeholder.columns, ahead_of(placeholder)) == ((1,), {"groups"})
 
     @pytest.mark.parametrize("partition", [[], [attr(2)], [computed("(f_key + 1)", refs=[1])], [coalesce_default(attr(1))]])
     def test_not_a_window_partitioned_by_something_else(self, partition: list[Raw]) -> None:
         assert refused(fact_with(window(FACT, partition, [60]))).reason == "OPERATOR_IN_BETWEEN"
 
-    def test_a_union_into_each_arm_by_place(self) -> None:
-        second = scan("second", column(71, "x"), column(72, "y"))
-        answer = answer_to(fact_with(union([81, 82], project(FACT, attr(2), attr(1)), second), attr(82)))
-        assert [each.columns for each in answer.placeholders] == [(1,), (72,)]
-
-    def test_an_arm_that_can_not_be_filtered_does_not_hinder_the_others(self) -> None:
-        arms = union([81], FACT | {"output": [1]}, other("Range", output=[71]), aggregate(FACT, [attr(2)], [attr(2)]))
-        candidates = answer_to(fact_with(arms, attr(81))).candidates
-        assert [(each.reason, each.scan is None) for each in candidates] == [
-            ("PLANNED", False),
-            ("NOT_A_FILE_SCAN", True),
-            ("PLANNED", False),
-        ]
-
     def test_not_a_union_whose_arms_have_other_columns(self) -> None:
         assert refused(fact_with(union([1], FACT))).reason == "NOT_A_PLAIN_COLUMN"
-
-    def test_a_generator_beside_the_key(self) -> None:
-        assert placed_on(fact_with(generate(FACT, [60]))) == ("fact", 1)
-
-    def test_not_a_generated_column(self) -> None:
-        assert refused(fact_with(generate(FACT, [60]), attr(60))).reason == "NOT_A_PLAIN_COLUMN"
-
-    def test_an_expand_that_copies_the_key(self) -> None:
-        assert placed_on(fact_with(expand(FACT, _61=attr(1), _62=None), attr(61))) == ("fact", 1)
-
-    def test_not_a_column_that_an_expand_makes_anew(self) -> None:
-        assert refused(fact_with(expand(FACT, _61=attr(1), _62=None), attr(62))).reason == "NOT_A_PLAIN_COLUMN"
 
     @pytest.mark.parametrize(
         ("join_type", "key"), [("Inner", 1), ("Inner", 22), ("LeftSemi", 1), ("LeftAnti", 1), ("LeftOuter", 1)]
@@ -333,17 +245,6 @@ class TestOperators:
     def test_a_join_without_keys(self, join_type: str, key: int) -> None:
         below = join(FACT, OTHER_DIM, [], [], join_type, kind="nested_loop_join", condition=computed("f_key > o_key", "boolean"))
         assert placed_on(fact_with(below, attr(key)))[1] == key
-
-    def test_a_join_without_keys_is_no_candidate_itself(self) -> None:
-        assert answer_to(join(FACT, DIM, [], [], kind="nested_loop_join")).candidates == ()
-
-    def test_not_the_second_use_of_an_exchange(self) -> None:
-        assert refused(fact_with(reused(exchange(FACT), output=[91, 92]), attr(91))).reason == "SHARED_EXCHANGE"
-
-    def test_a_float_key_that_is_normalised(self) -> None:
-        probe = scan("fact", column(1, "f_key", "float"))
-        key = normalize(cast("double", attr(1, type="float")))
-        assert placed_on(fact_with(probe, key)) == ("fact", 1)
 
     @pytest.mark.parametrize(
         ("way", "ahead"),
@@ -366,12 +267,6 @@ class TestNullSafeKeys:
         [coalesce_default(attr(1)), computed("isnull(f_key#1)", "boolean", [1])],
         [coalesce_default(attr(11)), computed("isnull(d_key#11)", "boolean", [11])],
     )
-
-    def test_the_key_is_filtered_and_keeps_its_nulls(self) -> None:
-        answer = answer_to(join(FACT, broadcast(DIM), *self.PAIRS))
-        assert [each.reason for each in answer.candidates] == ["PLANNED", "NULL_SAFE_PAIR"]
-        (placeholder,) = answer.placeholders
-        assert placeholder.keep_nulls and placeholder.columns == (1,)
 
     def test_a_plain_key_drops_its_nulls(self) -> None:
         assert [each.keep_nulls for each in answer_to(fact_with(FACT)).placeholders] == [False]
@@ -409,21 +304,6 @@ class TestErrors:
 
     def test_a_key_that_can_fail(self) -> None:
         assert refused(fact_with(FACT, attr(1, may_raise=True))).reason == "MAY_RAISE"
-
-    def test_another_key_of_the_same_join_that_can_fail(self) -> None:
-        root = join(FACT, broadcast(DIM), [attr(1), self.RAISES], [attr(11), attr(12)])
-        assert [each.reason for each in answer_to(root).candidates] == ["MAY_RAISE"] * 2
-
-    def test_a_key_of_the_build_side_that_can_fail_has_not_failed_when_it_is_read(self) -> None:
-        root = join(FACT, broadcast(DIM), [attr(1)], [computed("cast(d_name as int)", may_raise=True)])
-        assert only_candidate(root).reason == "PLANNED"
-
-    def test_what_fails_in_the_build_side_fails_with_and_without_a_filter(self) -> None:
-        root = join(FACT, broadcast(where(DIM, self.RAISES)), [attr(1)], [attr(11)])
-        assert only_candidate(root).reason == "PLANNED"
-
-    def test_the_condition_of_the_join_itself_sees_pairs_with_equal_keys_only(self) -> None:
-        assert only_candidate(fact_with(FACT, condition=self.RAISES)).reason == "PLANNED"
 
     def test_a_widening_cast_does_not_fail_whatever_is_said_of_casts(self) -> None:
         assert placed_on(fact_with(FACT, cast("bigint", attr(1), may_raise=True))) == ("fact", 1)

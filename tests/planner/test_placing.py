@@ -21,7 +21,6 @@ from tests.planner.plans import (
     answer_to,
     attr,
     broadcast,
-    cast,
     column,
     computed,
     exchange,
@@ -87,33 +86,10 @@ class TestPlaceholders:
         assert (candidate.build, candidate.probe) == ("dim.d_key", "fact.f_key")
         assert (candidate.join_type, candidate.strategy) == ("inner", "broadcast")
 
-    def test_the_streamed_side_is_the_probe_side_wherever_it_stands(self) -> None:
-        mirrored = join(broadcast(DIM), where(FACT), [attr(11)], [attr(1)], build_side="left")
-        (placeholder,) = answer_to(mirrored).placeholders
-        assert (placeholder.scan, placeholder.columns, placeholder.label) == (4, (1,), "dim.d_key")
-
     def test_every_key_of_a_join_gets_its_own(self) -> None:
         root = join(FACT, broadcast(DIM), [attr(1), attr(2, type="bigint")], [attr(11), attr(12, type="bigint")])
         answer = answer_to(root)
         assert [(each.id, each.keys, each.columns) for each in answer.placeholders] == [("d1.0", (0,), (1,)), ("d1.1", (1,), (2,))]
-
-    def test_one_key_that_can_not_be_traced_does_not_hinder_the_other(self) -> None:
-        root = join(FACT, broadcast(DIM), [computed("f(1)"), attr(1)], [attr(12), attr(11)])
-        answer = answer_to(root)
-        assert [each.reason for each in answer.candidates] == ["NOT_A_PLAIN_COLUMN", "PLANNED"]
-        assert [(each.keys, each.columns) for each in answer.placeholders] == [((1,), (1,))]
-
-    def test_several_joins_filter_one_scan(self) -> None:
-        other_dim = scan("item", column(21, "i_key", "bigint"), bytes=10_000)
-        root = join(fact_with(FACT), broadcast(other_dim), [attr(2, type="bigint")], [attr(21, type="bigint")])
-        answer = answer_to(root)
-        assert [(each.join, each.scan, each.columns) for each in answer.placeholders] == [(0, 2, (2,)), (1, 2, (1,))]
-
-    def test_the_same_pair_of_columns_counts_once_in_a_join(self) -> None:
-        root = join(FACT, broadcast(DIM), [attr(1), cast("bigint", attr(1))], [attr(11), cast("bigint", attr(11))])
-        answer = answer_to(root)
-        assert [each.reason for each in answer.candidates] == ["PLANNED", "DUPLICATE_KEY"]
-        assert len(answer.placeholders) == 1
 
     def test_the_same_probe_column_with_two_build_columns_counts_twice(self) -> None:
         root = join(FACT, broadcast(DIM), [attr(1), attr(1)], [attr(11), attr(12)])
@@ -156,29 +132,6 @@ class TestRefusals:
         candidate = only_candidate(fact_with(FACT, join_type=join_type))
         assert (candidate.reason, candidate.placeholder, candidate.join_type) == (reason, None, shown)
 
-    def test_a_right_outer_join_that_builds_left_gets_none(self) -> None:
-        root = join(broadcast(DIM), FACT, [attr(11)], [attr(1)], "RightOuter", build_side="left")
-        assert only_candidate(root).reason == "PRESERVED_SIDE"
-
-    def test_a_left_outer_join_that_builds_left_filters_its_right_side(self) -> None:
-        root = join(broadcast(DIM), FACT, [attr(11)], [attr(1)], "LeftOuter", build_side="left")
-        assert only_candidate(root).reason == "PLANNED"
-
-    def test_a_left_semi_join_is_filtered(self) -> None:
-        assert only_candidate(fact_with(FACT, join_type="LeftSemi")).reason == "PLANNED"
-
-    def test_a_null_aware_anti_join_gets_none(self) -> None:
-        assert only_candidate(fact_with(FACT, join_type="LeftAnti", null_aware=True)).reason == "NULL_AWARE_JOIN"
-
-    def test_a_join_without_keys_yields_nothing(self) -> None:
-        answer = answer_to(other("BroadcastNestedLoopJoin", FACT, broadcast(DIM)))
-        assert answer.candidates == () and answer.placeholders == ()
-
-    def test_a_join_inside_a_started_stage_is_left_to_itself(self) -> None:
-        answer = answer_to(fact_with(stage(exchange(fact_with(FACT)))))
-        assert [each.join for each in answer.candidates] == [0]
-        assert answer.placeholders == ()
-
     def test_a_join_that_only_repeats_another_is_left_to_itself(self) -> None:
         inner = exchange(fact_with(FACT))
         answer = answer_to(other("Union", inner, reused(inner), output=[1]))
@@ -193,11 +146,6 @@ class TestKeyIds:
         finished["children"][1] = sort(stage(exchange(DIM), 9, bytes=100))
         ids = {only_candidate(root).key_id for root in (fact_with(FACT), shuffled, finished)}
         assert ids == {"inner|1|11|fact.f_key#1"}
-
-    def test_a_probe_side_that_has_started_keeps_them(self) -> None:
-        started = fact_with(stage(exchange(FACT)))
-        candidate = only_candidate(started)
-        assert (candidate.key_id, candidate.reason) == ("inner|1|11|fact.f_key#1", "ALREADY_STARTED")
 
     def test_the_other_direction_has_another(self) -> None:
         small_fact = scan("fact", column(1, "f_key"), bytes=1_000)

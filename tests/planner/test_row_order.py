@@ -25,7 +25,6 @@ from tests.planner.plans import (
     join,
     only_candidate,
     other,
-    placed,
     plan_of,
     project,
     reasons,
@@ -147,11 +146,6 @@ def test_rows_that_go_on_into_a_cache_or_an_rdd_keep_their_splits(goes_on: bool,
 def test_the_file_of_a_row_is_steady_while_it_is_read(between: Any, expected: str) -> None:
     candidate = only_candidate(changed(project(between(joined()), attr(2)), asks_for_file=True), cost="always")
     assert candidate.reason == expected
-
-
-def test_a_sample_of_the_build_side_keeps_no_filter_from_the_probe_side() -> None:
-    root = join(fact(), broadcast(other("Sample", dim())), [attr(1)], [attr(11)])
-    assert placed(root) == ["fact.k <- dim.d"]
 
 
 @pytest.mark.parametrize(

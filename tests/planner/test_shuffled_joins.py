@@ -57,11 +57,6 @@ class TestDirection:
     def test_only_one_of_two_legal_directions_is_considered(self) -> None:
         assert len(answer_to(merged(LARGE, SMALL, [attr(1)], [attr(11)]), cost="always").candidates) == 1
 
-    def test_the_other_one_is_where_only_it_has_a_scan_to_filter(self) -> None:
-        memory = other("InMemoryTableScan", output=[41])
-        root = merged(memory, table("mid", 11, 10**8), [attr(41)], [attr(11)])
-        assert reasons(root, cost="always") == {"mid.k <- c": "PLANNED"}
-
     @pytest.mark.parametrize(
         ("join_type", "expected"),
         [
@@ -268,35 +263,3 @@ class TestTuples:
         assert (candidate.build, candidate.probe, candidate.pairs) == ("small.k, small.v", "large.k, large.v", (0, 1))
         assert candidate.key_id == "inner|1|11&2|12|large.k#1,large.v#2"
         assert candidate.to_dict()["pairs"] == [0, 1] and answer.placeholders[-1].to_dict()["columns"] == [1, 2]
-
-    def test_not_where_rows_have_nothing_ahead(self) -> None:
-        assert len(answer_to(join(LARGE, broadcast(SMALL), *self.KEYS)).placeholders) == 2
-
-    def test_where_a_broadcast_join_is_behind_another(self) -> None:
-        day = table("day", 31, 1_000)
-        below = join(LARGE, broadcast(day), [attr(2)], [attr(31)], "LeftSemi")
-        above = [each.keys for each in answer_to(join(below, broadcast(SMALL), *self.KEYS)).placeholders if each.join == 0]
-        assert (0, 1) in above
-
-    def test_not_with_ranges_alone(self) -> None:
-        assert [each.keys for each in answer_to(merged(LARGE, SMALL, *self.KEYS), kinds=("range",)).placeholders] == [(0,), (1,)]
-
-    def test_not_of_columns_of_different_scans(self) -> None:
-        both = join(LARGE, broadcast(table("huge", 41, 10**9)), [attr(2)], [attr(42)])
-        root = merged(both, SMALL, [attr(1), attr(41)], [attr(11), attr(12)])
-        assert all(len(each.keys) == 1 for each in answer_to(root).placeholders if each.join == 0)
-
-    def test_not_of_one_column_twice(self) -> None:
-        root = merged(LARGE, SMALL, [attr(1), attr(1)], [attr(11), attr(12)])
-        assert [each.keys for each in answer_to(root).placeholders] == [(0,), (1,)]
-
-    def test_not_of_keys_that_keep_nulls(self) -> None:
-        safe = {"kind": "coalesce_default", "type": "int"}
-        root = merged(LARGE, SMALL, [attr(1), {**safe, "child": attr(2)}], [attr(11), {**safe, "child": attr(12)}])
-        assert [each.keys for each in answer_to(root).placeholders] == [(0,), (1,)]
-
-    def test_of_what_is_left_when_one_key_can_not_be_traced(self) -> None:
-        wide = scan("wide", column(1, "a"), column(2, "b"), column(3, "c"), bytes=10**9)
-        small = scan("small", column(11, "a"), column(12, "b"), column(13, "c"), bytes=10**3)
-        probe = [attr(1), computed("(b + 1)", refs=[2]), attr(3)]
-        assert answer_to(merged(wide, small, probe, [attr(11), attr(12), attr(13)])).placeholders[-1].keys == (0, 2)

@@ -12,6 +12,7 @@ from rtfilter.advice.best_of_tree import ORDER, parser_votes
 from rtfilter.advice.choose_columns import MIN_GAIN, Choice, WeightedVote, choose_columns
 from rtfilter.advice.freq import freq_votes
 from rtfilter.advice.items import LEAST_GAIN, Item, advised_by_packs, advised_by_votes, askings, why_nothing_helps
+from rtfilter.advice.log_lines import told
 from rtfilter.advice.predicates import BY_VALUE, leaves
 from rtfilter.advice.rules import Asked, bloom_columns, can_be_aggregated_before, flags, is_numeric, range_columns
 from rtfilter.advice.scan_cost import Pricing, votes_of
@@ -292,6 +293,6 @@ def _read(reading: Reading) -> dict[str, Any]:
         "queries": reading.queries,
         "fingerprints": len(reading.workload),
         "without_tables": reading.empty,
-        "skipped": {reason: {"count": each.count, "first": each.places} for reason, each in sorted(reading.skipped.items())},
+        "skipped": told(reading.skipped),
         "notes": reading.notes,
     }

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from rtfilter.advice.log_lines import Skipped, log_lines
 from rtfilter.advice.sql_queries import fingerprint_of
 from rtfilter.advice.sql_texts import NotUnderstoodError, statements
 from rtfilter.advice.statistics import TableStatistics
 from rtfilter.advice.workload import Calls, Exact, Fingerprint
 from rtfilter.errors import AdviceError
 
-STATEMENT_FIELDS = ("sql", "statement")
-MOST_LINE_CHARACTERS = 4 << 20
 # Parsed texts that are kept: a log has few different ones, or each only once.
 MOST_TEXTS = 20_000
-MOST_EXAMPLES = 3
-OUR_OWN = "lines of rtfilter's own query log, which say nothing of conditions yet"
-
-
-@dataclass(slots=True)
-class Skipped:
-    """Lines that did not count, for one reason, and where the first ones were."""
-
-    count: int = 0
-    places: list[str] = field(default_factory=list)
-
-    def add(self, place: str) -> None:
-        self.count += 1
-        if len(self.places) < MOST_EXAMPLES:
-            self.places.append(place)
 
 
 @dataclass(slots=True)
@@ -87,28 +68,14 @@ class LogReader:
             self._add(text, f"{path}, statement {number}", 1, None, None)
 
     def _read_log(self, path: str, file: IO[str]) -> None:
-        for number, line in _lines(file):
+        for number, line in log_lines(file):
             place = f"{path}:{number}"
-            if line is None:
-                self._skip(f"lines of more than {MOST_LINE_CHARACTERS} characters", place)
-            elif line.strip():
-                self._read_line(line, place)
-
-    def _read_line(self, line: str, place: str) -> None:
-        try:
-            content = json.loads(line)
-        except (ValueError, RecursionError):
-            return self._skip("broken lines, which are no JSON", place)
-        if not isinstance(content, dict):
-            return self._skip("lines that are no JSON objects", place)
-        text = next((content[key] for key in STATEMENT_FIELDS if isinstance(content.get(key), str)), None)
-        if text is None:
-            return self._skip(OUR_OWN if "filters" in content and "scans" in content else "lines without a statement", place)
-        weight = _exact(content.get("weight", 1))
-        entries = _exact(content.get("entries_in_filter"))
-        if weight is None:
-            return self._skip("lines whose weight is no number from 0 on", place)
-        self._add(text, place, weight, _exact(content.get("ms")), None if entries is None else math.floor(entries))
+            if isinstance(line, str):
+                self._skip(line, place)
+            elif line.statement is None:
+                self._skip("lines without a statement", place)
+            else:
+                self._add(line.statement, place, line.weight, line.ms, line.entries)
 
     def _add(self, text: str, place: str, weight: Exact, ms: Exact | None, entries: int | None) -> None:
         if text in self._texts:
@@ -133,23 +100,3 @@ class LogReader:
 
     def _skip(self, reason: str, place: str) -> None:
         self.reading.skipped.setdefault(reason, Skipped()).add(place)
-
-
-def _lines(file: IO[str]) -> Iterator[tuple[int, str | None]]:
-    """Numbered lines; None for one that is too long, which is read over in pieces."""
-    number = 0
-    while line := file.readline(MOST_LINE_CHARACTERS + 1):
-        number += 1
-        if len(line) <= MOST_LINE_CHARACTERS or line.endswith("\n"):
-            yield number, line
-            continue
-        while line and not line.endswith("\n"):
-            line = file.readline(MOST_LINE_CHARACTERS)
-        yield number, None
-
-
-def _exact(value: Any) -> Exact | None:
-    """A number of a log line without rounding; None when it is none, or below 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (0 <= value < 1e300):
-        return None
-    return int(value) if value == int(value) else Fraction(repr(value))

@@ -1,0 +1,102 @@
+"""Lines of a JSON log, one at a time, each checked; what can't be used has a reason."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import IO, Any
+
+from rtfilter.advice.workload import Exact
+
+STATEMENT_FIELDS = ("sql", "statement")
+MOST_LINE_CHARACTERS = 4 << 20
+MOST_EXAMPLES = 3
+OUR_OWN = "lines of rtfilter's own query log, which say nothing of conditions yet"
+
+
+@dataclass(slots=True)
+class Skipped:
+    """Lines that did not count, for one reason, and where the first ones were."""
+
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+
+    def add(self, place: str) -> None:
+        self.count += 1
+        if len(self.places) < MOST_EXAMPLES:
+            self.places.append(place)
+
+
+def told(skipped: dict[str, Skipped]) -> dict[str, dict[str, Any]]:
+    """What was skipped, as JSON has it."""
+    return {reason: {"count": each.count, "first": each.places} for reason, each in sorted(skipped.items())}
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A query of a log. `statement` is None where the line has none; numbers are None where they are unknown."""
+
+    statement: str | None
+    weight: Exact
+    ms: Exact | None
+    entries: int | None
+    entries_after: int | None
+
+
+def log_lines(file: IO[str]) -> Iterator[tuple[int, LogLine | str]]:
+    """The lines that are not empty, with their numbers; a text is the reason why one does not count."""
+    for number, line in _numbered(file):
+        if line is None:
+            yield number, f"lines of more than {MOST_LINE_CHARACTERS} characters"
+        elif line.strip():
+            yield number, _read(line)
+
+
+def _read(line: str) -> LogLine | str:
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return "broken lines, which are no JSON"
+    if not isinstance(content, dict):
+        return "lines that are no JSON objects"
+    text = next((content[key] for key in STATEMENT_FIELDS if isinstance(content.get(key), str)), None)
+    if text is None and "filters" in content and "scans" in content:
+        return OUR_OWN
+    weight = exact_number(content.get("weight", 1))
+    if weight is None:
+        return "lines whose weight is no number from 0 on"
+    return LogLine(
+        statement=text,
+        weight=weight,
+        ms=exact_number(content.get("ms")),
+        entries=_whole(content.get("entries_in_filter")),
+        entries_after=_whole(content.get("entries_post_filter")),
+    )
+
+
+def exact_number(value: Any) -> Exact | None:
+    """A number of JSON without rounding; None when it is none, or below 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (0 <= value < 1e300):
+        return None
+    return int(value) if value == int(value) else Fraction(repr(value))
+
+
+def _whole(value: Any) -> int | None:
+    number = exact_number(value)
+    return None if number is None else math.floor(number)
+
+
+def _numbered(file: IO[str]) -> Iterator[tuple[int, str | None]]:
+    """Numbered lines; None for one that is too long, which is read over in pieces."""
+    number = 0
+    while line := file.readline(MOST_LINE_CHARACTERS + 1):
+        number += 1
+        if len(line) <= MOST_LINE_CHARACTERS or line.endswith("\n"):
+            yield number, line
+            continue
+        while line and not line.endswith("\n"):
+            line = file.readline(MOST_LINE_CHARACTERS)
+        yield number, None

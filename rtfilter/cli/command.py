@@ -13,6 +13,7 @@ from rtfilter.cli.doctor import doctor
 from rtfilter.cli.explain import explain, whynot
 from rtfilter.cli.failure import ENVIRONMENT_HELP, CleanErrors
 from rtfilter.cli.index import index
+from rtfilter.cli.quantiles import quantiles
 from rtfilter.cli.stats import stats
 from rtfilter.version import __version__
 
@@ -24,5 +25,5 @@ def main() -> None:
     the large side are opened at all."""
 
 
-for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index, advise, stats):
+for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index, advise, stats, quantiles):
     main.add_command(command)

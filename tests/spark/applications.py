@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 import rtfilter
 
@@ -19,6 +20,8 @@ LITTLE_MEMORY = {
     "spark.testing.reservedMemory": "1",
     "spark.buffer.pageSize": "65536",
 }
+
+_schemas: dict[Path, StructType] = {}
 
 
 @contextmanager
@@ -55,6 +58,9 @@ def give_time(session: SparkSession) -> None:
 
 
 def show_tables(session: SparkSession, folder: Path, names: Iterable[str]) -> None:
-    """Views over the tables of that name in the folder."""
+    """Views over these tables of the folder. They keep their columns: Spark starts a job for them the first time only."""
     for name in names:
-        session.read.parquet(str(folder / name)).createOrReplaceTempView(name)
+        place = folder / name
+        if place not in _schemas:
+            _schemas[place] = session.read.parquet(str(place)).schema
+        session.read.schema(_schemas[place]).parquet(str(place)).createOrReplaceTempView(name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-import rtfilter
+from tests.spark.applications import application, show_tables
 from tests.spark.explains.tables import TABLES, create_index, write_tables
 
 
@@ -22,26 +22,17 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[SparkSession]:
     scratch = tmp_path_factory.mktemp("spark")
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("rtfilter explains")
-        .config("spark.ui.enabled", "false")
-        .config("spark.rtfilter.feedback.enabled", "false")
-        .config("spark.rtfilter.planner.timeoutMs", "30000")
-        .config("spark.rtfilter.footers.waitMs", "20000")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.local.dir", str(scratch / "local"))
-        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={scratch}")
-    )
-    spark = rtfilter.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    create_index(spark, data)
-    for name in TABLES:
-        spark.read.parquet(str(data / name)).createOrReplaceTempView(name)
-    yield spark
-    spark.stop()
+    conf = {
+        "spark.rtfilter.planner.timeoutMs": "30000",
+        "spark.rtfilter.footers.waitMs": "20000",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.local.dir": str(scratch / "local"),
+    }
+    with application("rtfilter explains", conf, scratch=scratch) as spark:
+        create_index(spark, data)
+        show_tables(spark, data, TABLES)
+        yield spark
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -55,7 +55,9 @@ def _built(sketch: Sketch, values: PackValues) -> dict[str, Any]:
         return cmap.build(values)
     if isinstance(sketch, ValueSet):
         return value_set.build(values, sketch.max)
-    return histogram.build(values)
+    if isinstance(sketch, Histogram):
+        return histogram.build(values)
+    assert_never(sketch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +145,6 @@ def _loaded(sketch: Sketch, domain: str, batches: Sequence[Any]) -> PackSketch:
         return cmap.load(batches, domain)
     if isinstance(sketch, ValueSet):
         return value_set.load(batches, domain)
-    return histogram.load(batches, domain)
+    if isinstance(sketch, Histogram):
+        return histogram.load(batches, domain)
+    assert_never(sketch)

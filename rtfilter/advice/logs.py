@@ -97,6 +97,8 @@ class LogReader:
             return fingerprint_of(text.strip().rstrip(";"), self._tables)
         except NotUnderstoodError as error:
             return NotUnderstoodError(str(error))
+        except Exception as error:  # a tree of sqlglot that nobody has met yet must not end the reading of a month's log
+            return NotUnderstoodError(f"{type(error).__name__} while it was read")
 
     def _skip(self, reason: str, place: str) -> None:
         self.reading.skipped.setdefault(reason, Skipped()).add(place)

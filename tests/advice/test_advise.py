@@ -282,6 +282,15 @@ def test_lines_that_cannot_be_read_are_counted_and_named(stats: Path, tmp_path: 
     assert found["read"]["notes"] == [f"{log}: given twice, read once"]
 
 
+def test_a_statement_that_trips_the_parser_is_counted(stats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def trips(text: str, tables: object) -> None:
+        raise AttributeError("no such node")
+
+    monkeypatch.setattr("rtfilter.advice.logs.fingerprint_of", trips)
+    found = answer("--sql", written(tmp_path / "q.sql", "select 1; select 2"), "--stats", stats)
+    assert found["read"]["skipped"]["not understood: AttributeError while it was read"]["count"] == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

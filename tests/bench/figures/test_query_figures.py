@@ -123,13 +123,14 @@ def titles(page: str) -> list[str]:
 
 def test_the_page_begins_with_the_losses_and_has_the_charts() -> None:
     page = render_report(result_of(TIMES))
-    assert titles(page)[:5] == [
-        "Slower with rtfilter, the worst first",
-        "Speed-up, query by query",
+    # Charts stand in two columns of about one height, so their order goes by their sizes.
+    assert titles(page)[:2] == ["Slower with rtfilter, the worst first", "Speed-up, query by query"]
+    assert set(titles(page)[2:6]) == {
         "Speed-up against what the filters let through",
         "Expected and measured gain",
         "Packs read",
-    ]
+        "Median time",
+    }
     assert page.index("<b>worse</b>") < page.index("<b>loss</b>") and "<b>even</b>" not in page
     assert "DuckDB 1.5" in page
 
@@ -184,4 +185,4 @@ def test_skewed_data_is_shown_as_drawn_and_as_the_law_has_it() -> None:
 def test_a_page_without_a_pair_to_compare_has_no_speed_ups(modes: tuple[str, ...]) -> None:
     times = {query_id: {mode: by_mode[mode] for mode in modes} for query_id, by_mode in TIMES.items()}
     page = render_report(result_of(times))
-    assert "Speed-up, query by query" not in page and "Median time of each query" in titles(page)
+    assert "Speed-up, query by query" not in page and "Median time" in titles(page)

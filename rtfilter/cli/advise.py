@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rtfilter.cli.output import json_option, print_json
+from rtfilter.cli.table_paths import table_paths
 
 if TYPE_CHECKING:
     from rtfilter.advice.statistics import TableStatistics
@@ -79,31 +79,11 @@ def _known(stats: tuple[str, ...], tables: tuple[str, ...]) -> dict[str, TableSt
 
     found: dict[str, TableStatistics] = {}
     described = [(read_statistics(file), file) for file in dict.fromkeys(stats)]
-    for name, path in named_tables(tables).items():
+    for name, path in table_paths(tables, remote=False, dotted=True).items():
         described.append((parse_statistics({"tables": {name: collect(name, path)}}, path), "--table"))
     for each, where in described:
         for name, table in each.items():
             if name.lower() in {known.lower() for known in found}:
                 raise AdviceError(f"table {name!r} is described twice, the second time in {where}: leave one out.")
             found[name] = table
-    return found
-
-
-def named_tables(entries: tuple[str, ...]) -> dict[str, str]:
-    """NAME=PATH entries as a dict.
-
-    Raises:
-        click.BadParameter: one is no such entry, or its path is not on this machine.
-    """
-    found: dict[str, str] = {}
-    for entry in entries:
-        name, separator, path = entry.partition("=")
-        if not (separator and path and all(part.isidentifier() for part in name.split("."))):
-            raise click.BadParameter(f"{entry!r} is not NAME=PATH, such as item=data/item.parquet.")
-        if "://" in path:
-            raise click.BadParameter(f"table {name!r}: {path!r} is not on this machine; statistics are made of local files.")
-        if not Path(path).exists():
-            raise click.BadParameter(f"table {name!r}: there is no {path!r}.")
-        if found.setdefault(name, path) != path:
-            raise click.BadParameter(f"table {name!r} is given twice, with two paths.")
     return found

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rtfilter.cli.output import json_option, print_json, working
+from rtfilter.cli.table_paths import table_paths
 from rtfilter.errors import BenchError, RtFilterError, first_line
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -51,7 +52,7 @@ def whynot(sql: str, tables: tuple[str, ...], as_json: bool) -> None:
 
 
 def _describe(sql: str, tables: tuple[str, ...], as_json: bool, describe: Callable[[Any], Any]) -> None:
-    text, paths = _query_text(sql), _table_paths(tables)
+    text, paths = _query_text(sql), table_paths(tables)
     with working("starts Spark and plans the query"):
         answer = _plan_in_spark(text, paths, describe)
     if as_json:
@@ -88,15 +89,3 @@ def _query_text(sql: str) -> str:
     if not is_file and not any(character.isspace() for character in sql.strip()):
         raise click.BadParameter(f"{sql!r} is neither a file nor a query.", param_hint="--sql")
     return text.strip().rstrip(";")
-
-
-def _table_paths(tables: tuple[str, ...]) -> dict[str, str]:
-    paths = {}
-    for entry in tables:
-        name, separator, path = entry.partition("=")
-        if not (separator and name.isidentifier() and path):
-            raise click.BadParameter(f"{entry!r} is not NAME=PATH, such as item=data/item.parquet.", param_hint="--table")
-        if "://" not in path and not Path(path).exists():
-            raise click.BadParameter(f"table {name!r}: there is no {path!r}.", param_hint="--table")
-        paths[name] = path
-    return paths

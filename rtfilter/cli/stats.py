@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from rtfilter.cli.advise import named_tables
 from rtfilter.cli.output import json_option, print_json, working
+from rtfilter.cli.table_paths import table_paths
 
 
 @click.command()
@@ -41,7 +41,7 @@ def stats(tables: tuple[str, ...], out: Path, sample_rows: int, as_json: bool) -
     from rtfilter.errors import AdviceError
 
     found = {}
-    for name, path in named_tables(tables).items():
+    for name, path in table_paths(tables, remote=False, dotted=True, hint=None).items():
         with working(f"looks at {name}"):
             found[name] = collect(name, path, sample_rows)
     text = json.dumps({"tables": found}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

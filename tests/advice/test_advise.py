@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import random
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 from rtfilter.advice.advise import Settings, advise_logs
 from rtfilter.advice.statistics import parse_statistics
 from rtfilter.cli.command import main
+from rtfilter.store.index_actions.listing import index_place
 
 ROWS, PACK = 100_000, 2_000
 PINOT = {
@@ -181,7 +184,7 @@ def test_advice_for_a_table(sales: Path, stats: Path, tmp_path: Path) -> None:
         "low",
     )
     assert len(item["queries"]) == 2 and item["gain_bytes"] > 0 and item["gain_ms"] is None
-    assert item["command"] == f"rtfilter index create {sales} --name advised_customer --bloom customer"
+    assert item["command"] == f"rtfilter index create {sales} --name advised_customer --bloom=customer"
     reasons = {each["shape"]: each["reason"] for each in found["unserved"]}
     assert reasons == {
         "sales: shop not in (2)": (
@@ -332,6 +335,24 @@ def test_statistics_that_cannot_be_made(sales: Path, tmp_path: Path, arguments: 
         arguments = [each.replace(name, path) for each in arguments]
     done = run("stats", *arguments)
     assert done.exit_code == 2 and said in done.output and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", "$(date)", 'x"y', "Größe", "--bloom"])
+def test_the_command_says_the_same_whatever_columns_and_folders_are_called(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / f"of {name}"
+    folder.mkdir()
+    values = np.random.default_rng(1).permutation(ROWS)
+    pq.write_table(pa.table({name: values, "v": values}), folder / "0.parquet", row_group_size=PACK)
+    quoted = name.replace("`", "``")
+    log = written(tmp_path / "q.sql", f"select v from t where `{quoted}` = 5")
+    items = answer("--sql", log, "--table", f"t={folder}", "--budget", "100%")["items"]
+    commands = {item["kind"]: item["command"] for item in items}
+    texts = [node.value for node in ast.walk(ast.parse(commands["cluster_by"])) if isinstance(node, ast.Constant)]
+    assert {str(folder), name if name.isidentifier() else f"`{quoted}`"} < set(texts)
+    program, index, create, path, *options = shlex.split(commands["bloom"])
+    assert (program, index, create, path) == ("rtfilter", "index", "create", str(folder))
+    assert options[0] == "--name" and options[2:] == [f"--bloom={name}"]
+    assert index_place("", str(folder), options[1]).endswith(options[1])
 
 
 def test_nothing_of_a_row_or_a_literal_is_in_the_output(stats: Path, tmp_path: Path) -> None:

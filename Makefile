@@ -96,4 +96,6 @@ $(BIN)/python:
 $(VENV)/.with-%: pyproject.toml | $(BIN)/python
 	@echo "installing rtfilter[$*] into $(VENV); Spark alone is 450 MB, so the first time takes minutes"
 	@$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@# The Spark side is compiled with the install; without Java that is told by the target that needs it.
+	@! .ci/need java 2>/dev/null || $(BIN)/python -c "from rtfilter.bridge.jar import ensure_jar; ensure_jar()"
 	@touch $@

@@ -8,7 +8,7 @@ import click
 
 from rtfilter.cli.failure import EXIT_RESULTS_DIFFER
 
-RUNS, WARMUP = 3, 1
+RUNS, WARMUP = 2, 1
 
 
 @click.command()
@@ -18,7 +18,7 @@ RUNS, WARMUP = 3, 1
 def demo(data: str | None, out: Path, master: str) -> None:
     """Show in about a minute what runtime filters do.
 
-    Joins 12 million made-up sales with a calendar, for a holiday, for a year and for all days: in Spark with its defaults, in Spark
+    Joins 20 million made-up sales with a calendar, for a holiday, for a year and for all days: in Spark with its defaults, in Spark
     with its own bloom filters, and with rtfilter. Prints what was gained and what not, and a report of one query.
     """
     from rtfilter.bench.benchmark import Plan, run_benchmark

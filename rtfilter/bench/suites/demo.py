@@ -19,7 +19,7 @@ from rtfilter.bench.suites.pack_writer import plan_packs, write_packs
 from rtfilter.bench.suites.suite import DataRequest, Query, Suite, SuiteData
 
 FIRST_DAY, DAYS = datetime.date(2015, 1, 1), 3652
-SALES, PACK_ROWS, FILES = 12_000_000, 30_000, 8
+SALES, PACK_ROWS, FILES = 20_000_000, 50_000, 8
 ROWS_AT_ONCE = 1_000_000
 SEED = 20260101
 BY_DAY = "by day"

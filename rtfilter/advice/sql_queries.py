@@ -80,6 +80,9 @@ def _refuse_nodes(query: Any) -> None:
             raise NotUnderstoodError("Spark has no QUALIFY")
         if isinstance(node, exp.Anonymous) and node.name.lower() == "identifier":
             raise NotUnderstoodError("a name is computed")
+        # Versions of sqlglot differ here: a node of its own, or a table of that name under an alias.
+        if isinstance(node, exp.Stream):
+            raise NotUnderstoodError("STREAM before a table")
         if isinstance(node, exp.Table):
             if node.args.get("pivots"):
                 raise NotUnderstoodError("PIVOT makes columns that no table has")

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtfilter.advice.best_of_tree import ORDER, parser_votes
-from rtfilter.advice.choose_columns import MIN_GAIN, Choice, WeightedVote, choose_columns
-from rtfilter.advice.freq import freq_votes
-from rtfilter.advice.items import LEAST_GAIN, Item, advised_by_packs, advised_by_votes, askings, why_nothing_helps
-from rtfilter.advice.log_lines import told
-from rtfilter.advice.predicates import BY_VALUE, leaves
-from rtfilter.advice.rules import Asked, bloom_columns, can_be_aggregated_before, flags, is_numeric, range_columns
-from rtfilter.advice.scan_cost import Pricing, votes_of
-from rtfilter.advice.statistics import TableStatistics
-from rtfilter.advice.workload import Calls, Fingerprint, TableUse, in_order, scanned
+from rtfilter.advice.logs.lines import told
+from rtfilter.advice.packs.items import LEAST_GAIN, Item, advised_by_packs, advised_by_votes, askings, why_nothing_helps
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.votes.best_of_tree import ORDER, parser_votes
+from rtfilter.advice.votes.choose_columns import MIN_GAIN, Choice, WeightedVote, choose_columns
+from rtfilter.advice.votes.freq import freq_votes
+from rtfilter.advice.votes.rules import Asked, bloom_columns, can_be_aggregated_before, flags, is_numeric, range_columns
+from rtfilter.advice.votes.scan_cost import Pricing, votes_of
+from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse, in_order, scanned
+from rtfilter.advice.workload.predicates import BY_VALUE, leaves
 from rtfilter.errors import AdviceError
 
 if TYPE_CHECKING:
-    from rtfilter.advice.logs import Reading
+    from rtfilter.advice.logs.read import Reading
 
 STRATEGIES = ("freq", "parser", "estimate")
 
@@ -99,7 +99,7 @@ def advise_logs(
         AdviceError: a file can't be read, a table to exclude is not there, or sqlglot is not installed.
     """
     try:
-        from rtfilter.advice.logs import LogReader
+        from rtfilter.advice.logs.read import LogReader
     except ModuleNotFoundError as error:
         raise AdviceError("SQL is read with sqlglot, which is not installed: pip install 'rtfilter[advise]'.") from error
     excluded = {name.lower() for name in settings.exclude}

@@ -13,8 +13,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from rtfilter.advice.log_lines import LogLine, Skipped, log_lines, told
-from rtfilter.advice.workload import Exact
+from rtfilter.advice.logs.lines import LogLine, Skipped, log_lines, told
+from rtfilter.advice.workload.fingerprints import Exact
 from rtfilter.errors import AdviceError
 
 PERCENTS = (10, 20, 30, 40, 50, 60, 70, 80, 90, 95)

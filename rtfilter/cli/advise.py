@@ -10,7 +10,7 @@ from rtfilter.cli.output import json_option, print_json
 from rtfilter.cli.table_paths import table_paths
 
 if TYPE_CHECKING:
-    from rtfilter.advice.statistics import TableStatistics
+    from rtfilter.advice.statistics.tables import TableStatistics
 
 
 @click.command()
@@ -73,8 +73,8 @@ def advise(
 
 
 def _known(stats: tuple[str, ...], tables: tuple[str, ...]) -> dict[str, TableStatistics]:
-    from rtfilter.advice.collect import collect
-    from rtfilter.advice.statistics import parse_statistics, read_statistics
+    from rtfilter.advice.statistics.collect import collect
+    from rtfilter.advice.statistics.tables import parse_statistics, read_statistics
     from rtfilter.errors import AdviceError
 
     found: dict[str, TableStatistics] = {}

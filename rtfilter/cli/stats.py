@@ -37,7 +37,7 @@ def stats(tables: tuple[str, ...], out: Path, sample_rows: int, as_json: bool) -
     Example
       rtfilter stats sales=data/sales item=data/item.parquet --out stats.json
     """
-    from rtfilter.advice.collect import collect
+    from rtfilter.advice.statistics.collect import collect
     from rtfilter.errors import AdviceError
 
     found = {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rtfilter.advice.predicates import And, Leaf, Operator, Or, Predicate
-from rtfilter.advice.statistics import ColumnStatistics, TableStatistics
+from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
+from rtfilter.advice.workload.predicates import And, Leaf, Operator, Or, Predicate
 
 
 def table(*columns: ColumnStatistics, name: str = "t", rows: int | None = None) -> TableStatistics:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rtfilter.advice.advise import Settings, advise_logs
-from rtfilter.advice.statistics import parse_statistics
+from rtfilter.advice.statistics.tables import parse_statistics
 from rtfilter.cli.command import main
 from rtfilter.store.index_actions.listing import index_place
 
@@ -201,9 +201,9 @@ def test_advice_for_a_table(sales: Path, stats: Path, tmp_path: Path) -> None:
 
 
 def test_the_promise_is_near_what_row_groups_hold(sales: Path, stats: Path) -> None:
-    from rtfilter.advice.pack_share import FALSE_POSITIVES, Layout, kept_share
-    from rtfilter.advice.predicates import Leaf, Operator
-    from rtfilter.advice.statistics import read_statistics
+    from rtfilter.advice.packs.kept_share import FALSE_POSITIVES, Layout, kept_share
+    from rtfilter.advice.statistics.tables import read_statistics
+    from rtfilter.advice.workload.predicates import Leaf, Operator
 
     table, values = read_statistics(stats)["sales"], pq.read_table(sales)
     for name in ("customer", "item", "shop"):
@@ -289,7 +289,7 @@ def test_a_statement_that_trips_the_parser_is_counted(stats: Path, tmp_path: Pat
     def trips(text: str, tables: object) -> None:
         raise AttributeError("no such node")
 
-    monkeypatch.setattr("rtfilter.advice.logs.fingerprint_of", trips)
+    monkeypatch.setattr("rtfilter.advice.logs.read.fingerprint_of", trips)
     found = answer("--sql", written(tmp_path / "q.sql", "select 1; select 2"), "--stats", stats)
     assert found["read"]["skipped"]["not understood: AttributeError while it was read"]["count"] == 2
 

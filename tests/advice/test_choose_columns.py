@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtfilter.advice.choose_columns import MOST_ENUMERATED, WeightedVote, choose_columns, cost_with
-from rtfilter.advice.scan_cost import NONE, Alternative, Vote
+from rtfilter.advice.votes.choose_columns import MOST_ENUMERATED, WeightedVote, choose_columns, cost_with
+from rtfilter.advice.votes.scan_cost import NONE, Alternative, Vote
 from tests.advice.abstract import column, table
 
 NAMES = "abcdefg"
@@ -86,7 +86,7 @@ def test_many_columns_are_chosen_greedily_and_said_so(columns: int) -> None:
 def test_greedy_and_enumeration_agree_where_both_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     votes = [needs("a", "b", weight=3), needs("c", weight=2), needs("d", weight=2.5), needs("a", weight=1)]
     all_sets = choose_columns(votes, WIDE)
-    monkeypatch.setattr("rtfilter.advice.choose_columns.MOST_ENUMERATED", 1)
+    monkeypatch.setattr("rtfilter.advice.votes.choose_columns.MOST_ENUMERATED", 1)
     grown = choose_columns(votes, WIDE)
     assert not all_sets.is_greedy and grown.is_greedy
     assert [each.columns for each in grown.rounds] == [each.columns for each in all_sets.rounds]

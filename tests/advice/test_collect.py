@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rtfilter.advice.collect import collect
-from rtfilter.advice.statistics import parse_statistics, read_statistics
+from rtfilter.advice.statistics.collect import collect
+from rtfilter.advice.statistics.tables import parse_statistics, read_statistics
 from rtfilter.errors import AdviceError
 
 ROWS, PACK = 20_000, 1_000

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rtfilter.advice.choose_columns import WeightedVote, choose_columns, subsets
-from rtfilter.advice.predicates import Leaf, Not, Operator, Predicate, opposite
-from rtfilter.advice.scan_cost import Part, Pricing, Role, Turn, Vote, price, vote_of_parts, votes_of
-from rtfilter.advice.selectivity import leaf_share, selected
+from rtfilter.advice.votes.choose_columns import WeightedVote, choose_columns, subsets
+from rtfilter.advice.votes.scan_cost import Part, Pricing, Role, Turn, Vote, price, vote_of_parts, votes_of
+from rtfilter.advice.votes.selectivity import leaf_share, selected
+from rtfilter.advice.workload.predicates import Leaf, Not, Operator, Predicate, opposite
 from tests.advice.abstract import Q1, Q2, Q3, QUERIES, both, column, either, eq, isin, like, ne, not_in, pinot, ranged, table
 
 

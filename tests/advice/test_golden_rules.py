@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from rtfilter.advice.rules import (
+from rtfilter.advice.logs.sql_queries import fingerprint_of
+from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
+from rtfilter.advice.votes.rules import (
     Asked,
     best_partition_column,
     bloom_columns,
@@ -16,8 +18,6 @@ from rtfilter.advice.rules import (
     partition_weights,
     range_columns,
 )
-from rtfilter.advice.sql_queries import fingerprint_of
-from rtfilter.advice.statistics import ColumnStatistics, TableStatistics
 from tests.advice.abstract import table
 
 

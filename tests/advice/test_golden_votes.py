@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from rtfilter.advice.best_of_tree import Scored, parser_votes, scored_items
-from rtfilter.advice.freq import freq_votes
-from rtfilter.advice.predicates import Leaf, Not, Operator, Predicate
-from rtfilter.advice.workload import Calls, Fingerprint, TableUse, Workload
+from rtfilter.advice.votes.best_of_tree import Scored, parser_votes, scored_items
+from rtfilter.advice.votes.freq import freq_votes
+from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse, Workload
+from rtfilter.advice.workload.predicates import Leaf, Not, Operator, Predicate
 from tests.advice.abstract import both, column, either, eq, isin, like, ne, not_in, ranged, table
 
 TABLE = table(

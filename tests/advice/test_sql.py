@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rtfilter.advice.sql_queries import fingerprint_of
-from rtfilter.advice.sql_texts import NotUnderstoodError, statements
-from rtfilter.advice.statistics import TableStatistics
-from rtfilter.advice.workload import Fingerprint
+from rtfilter.advice.logs.sql_queries import fingerprint_of
+from rtfilter.advice.logs.sql_texts import NotUnderstoodError, statements
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.workload.fingerprints import Fingerprint
 from tests.advice.abstract import column, table
 
 TABLES: dict[str, TableStatistics] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from rtfilter.advice.sql_queries import fingerprint_of
-from rtfilter.advice.statistics import ColumnStatistics, TableStatistics
+from rtfilter.advice.logs.sql_queries import fingerprint_of
+from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
 from rtfilter.bench.suites.duckdb_generators import TPCDS, load_extension
 from tpcds.suite import tpcds_queries
 

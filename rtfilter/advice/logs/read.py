@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from rtfilter.advice.log_lines import Skipped, log_lines
-from rtfilter.advice.sql_queries import fingerprint_of
-from rtfilter.advice.sql_texts import NotUnderstoodError, statements
-from rtfilter.advice.statistics import TableStatistics
-from rtfilter.advice.workload import Calls, Exact, Fingerprint
+from rtfilter.advice.logs.lines import Skipped, log_lines
+from rtfilter.advice.logs.sql_queries import fingerprint_of
+from rtfilter.advice.logs.sql_texts import NotUnderstoodError, statements
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.workload.fingerprints import Calls, Exact, Fingerprint
 from rtfilter.errors import AdviceError
 
 # Parsed texts that are kept: a log has few different ones, or each only once.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rtfilter.advice.predicates import EQUALITIES, And, Leaf, Operator, Or, Predicate
-from rtfilter.advice.selectivity import leaf_share
-from rtfilter.advice.statistics import ColumnStatistics, TableStatistics
-from rtfilter.advice.workload import TableUse
+from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
+from rtfilter.advice.votes.selectivity import leaf_share
+from rtfilter.advice.workload.fingerprints import TableUse
+from rtfilter.advice.workload.predicates import EQUALITIES, And, Leaf, Operator, Or, Predicate
 from rtfilter.store.sketches.bloom import bloom_bytes as filter_bytes
 
 FALSE_POSITIVES = 0.01

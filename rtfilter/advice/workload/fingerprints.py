@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from rtfilter.advice.predicates import Predicate
+from rtfilter.advice.workload.predicates import Predicate
 
 # Whole numbers and fractions: sums of them do not depend on the order of the log, as sums of floats would.
 Exact = int | Fraction

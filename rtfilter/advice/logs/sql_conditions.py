@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from rtfilter.advice.predicates import And, Leaf, Not, Operator, Or, Predicate, all_of, any_of, opposite
+from rtfilter.advice.workload.predicates import And, Leaf, Not, Operator, Or, Predicate, all_of, any_of, opposite
 
 # Stands in an IN list for values of which only the number is told: IN ('#VALUES', 23).
 ESTIMATED = "#VALUES"

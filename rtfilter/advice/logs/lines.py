@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import IO, Any
 
-from rtfilter.advice.workload import Exact
+from rtfilter.advice.workload.fingerprints import Exact
 
 STATEMENT_FIELDS = ("sql", "statement")
 MOST_LINE_CHARACTERS = 4 << 20

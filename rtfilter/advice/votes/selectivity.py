@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rtfilter.advice.predicates import Leaf, Operator
-from rtfilter.advice.statistics import ColumnStatistics
+from rtfilter.advice.statistics.tables import ColumnStatistics
+from rtfilter.advice.workload.predicates import Leaf, Operator
 
 # The share of rows of a condition that numbers of distinct values say nothing of.
 UNKNOWN_SHARE = 0.5

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.counted import counted
-from rtfilter.advice.pack_share import AS_IT_IS, Layout, bloom_bytes, kept_share, read_bytes
-from rtfilter.advice.predicates import BY_VALUE, EQUALITIES, Leaf, Operator, leaves
-from rtfilter.advice.statistics import ColumnStatistics, TableStatistics
-from rtfilter.advice.workload import Calls, Fingerprint, TableUse
+from rtfilter.advice.packs.kept_share import AS_IT_IS, Layout, bloom_bytes, kept_share, read_bytes
+from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
+from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse
+from rtfilter.advice.workload.predicates import BY_VALUE, EQUALITIES, Leaf, Operator, leaves
 from rtfilter.store.sketches.domain import domain_of
 
 # Sorting by one column may make other queries read more, but not by more than this share of what all read.

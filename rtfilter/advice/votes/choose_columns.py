@@ -9,8 +9,8 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from rtfilter.advice.scan_cost import Alternative, Vote
-from rtfilter.advice.statistics import TableStatistics
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.votes.scan_cost import Alternative, Vote
 
 # Each larger set must better the cost by this share of what all queries cost without any index.
 MIN_GAIN = 0.05

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rtfilter.advice.predicates import EQUALITIES, And, Leaf, Operator, Or, Predicate, leaves
-from rtfilter.advice.statistics import ColumnStatistics, TableStatistics
-from rtfilter.advice.workload import Fingerprint
+from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
+from rtfilter.advice.workload.fingerprints import Fingerprint
+from rtfilter.advice.workload.predicates import EQUALITIES, And, Leaf, Operator, Or, Predicate, leaves
 
 BLOOM_SHARE, BLOOM_MOST_VALUES = 0.5, 1_000_000
 RANGE_SHARE, RANGE_LEAST_VALUES = 0.4, 2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from rtfilter.advice.predicates import BY_VALUE, leaves
-from rtfilter.advice.selectivity import column_selectivity
-from rtfilter.advice.statistics import TableStatistics
-from rtfilter.advice.workload import Exact, Workload, scanned
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.votes.selectivity import column_selectivity
+from rtfilter.advice.workload.fingerprints import Exact, Workload, scanned
+from rtfilter.advice.workload.predicates import BY_VALUE, leaves
 
 
 def freq_votes(workload: Workload, tables: dict[str, TableStatistics], threshold: float = 1) -> dict[str, dict[str, Exact]]:

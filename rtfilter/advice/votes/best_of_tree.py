@@ -7,10 +7,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rtfilter.advice.predicates import And, Leaf, Not, Or, Predicate, without_not
-from rtfilter.advice.selectivity import column_selectivity, leaf_selectivity
-from rtfilter.advice.statistics import TableStatistics
-from rtfilter.advice.workload import Calls, Exact, Workload
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.votes.selectivity import column_selectivity, leaf_selectivity
+from rtfilter.advice.workload.fingerprints import Calls, Exact, Workload
+from rtfilter.advice.workload.predicates import And, Leaf, Not, Or, Predicate, without_not
 
 ORDER = 2
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from rtfilter.advice.predicates import Predicate, all_of
-from rtfilter.advice.sql_conditions import conjuncts, has_query, own_columns, predicate_of, rejects_null
-from rtfilter.advice.sql_texts import NotUnderstoodError, parsed
-from rtfilter.advice.statistics import TableStatistics
-from rtfilter.advice.workload import Fingerprint, TableUse
+from rtfilter.advice.logs.sql_conditions import conjuncts, has_query, own_columns, predicate_of, rejects_null
+from rtfilter.advice.logs.sql_texts import NotUnderstoodError, parsed
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.workload.fingerprints import Fingerprint, TableUse
+from rtfilter.advice.workload.predicates import Predicate, all_of
 
 _AGGREGATES = {exp.Count: "count", exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg"}
 

@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from rtfilter.advice.predicates import BY_VALUE, And, Leaf, Not, Operator, Or, Predicate
-from rtfilter.advice.selectivity import leaf_share
-from rtfilter.advice.statistics import TableStatistics
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.votes.selectivity import leaf_share
+from rtfilter.advice.workload.predicates import BY_VALUE, And, Leaf, Not, Operator, Or, Predicate
 
 NONE: frozenset[str] = frozenset()
 # Of the best alternative's saving, from which on another one is kept beside it.

@@ -1,0 +1,1 @@
+"""What is known of tables without Spark: the statistics file, and the program that makes it."""

@@ -90,7 +90,7 @@ class LogReader:
         elif found is None or not (found.uses or found.unknown_tables):
             self.reading.empty += 1
         else:
-            self.reading.workload.setdefault(found, Calls()).add(weight, ms, entries)
+            self.reading.workload.setdefault(found, Calls()).add(weight, ms, entries, found.literals)
 
     def _fingerprint(self, text: str) -> Fingerprint | NotUnderstoodError | None:
         try:

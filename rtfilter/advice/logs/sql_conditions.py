@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from rtfilter.advice.logs.sql_literals import literals_of, pattern_of, range_of
+from rtfilter.advice.workload.literals import Literals
 from rtfilter.advice.workload.predicates import And, Leaf, Not, Operator, Or, Predicate, all_of, any_of, opposite
 
 # Stands in an IN list for values of which only the number is told: IN ('#VALUES', 23).
@@ -58,30 +60,35 @@ def _leaf(tree: Any, name: Naming) -> Leaf | None:
     match tree:
         case exp.Column():
             # A boolean column by itself.
-            return Leaf((name(tree),), Operator.EQUAL)
+            return Leaf((name(tree),), Operator.EQUAL, literals=Literals(("true",)))
         case exp.EQ() | exp.NEQ() | exp.NullSafeEQ():
             column, other = _column_and_constant(tree)
             if column is not None and not isinstance(other, exp.Null):
-                return Leaf((name(column),), Operator.NOT_EQUAL if isinstance(tree, exp.NEQ) else Operator.EQUAL)
+                operator = Operator.NOT_EQUAL if isinstance(tree, exp.NEQ) else Operator.EQUAL
+                return Leaf((name(column),), operator, literals=literals_of([other]))
             if column is not None:
                 return Leaf((name(column),), Operator.IS_NULL if isinstance(tree, exp.NullSafeEQ) else Operator.OTHER)
         case exp.Is() if isinstance(tree.expression, exp.Null) and isinstance(tree.this.unnest(), exp.Column):
             return Leaf((name(tree.this.unnest()),), Operator.IS_NULL)
         case exp.In() if tree.args.get("expressions") and isinstance(tree.this.unnest(), exp.Column):
             if all(_is_constant(value) for value in tree.expressions):
-                return Leaf((name(tree.this.unnest()),), Operator.IN, _number_of_values(tree.expressions))
+                count = _number_of_values(tree.expressions)
+                known = literals_of(tree.expressions) if ESTIMATED not in _texts(tree.expressions) else None
+                return Leaf((name(tree.this.unnest()),), Operator.IN, count, known)
         case exp.Between() if isinstance(tree.this.unnest(), exp.Column):
             if _is_constant(tree.args["low"]) and _is_constant(tree.args["high"]):
-                return Leaf((name(tree.this.unnest()),), Operator.RANGE)
+                return Leaf((name(tree.this.unnest()),), Operator.RANGE, literals=range_of(tree))
         case exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
             column, other = _column_and_constant(tree)
             if column is not None:
-                return Leaf((name(column),), Operator.OTHER if isinstance(other, exp.Null) else Operator.RANGE)
+                if isinstance(other, exp.Null):
+                    return Leaf((name(column),), Operator.OTHER)
+                return Leaf((name(column),), Operator.RANGE, literals=range_of(tree))
         case exp.Anonymous() if tree.name.upper() == "TEXT_MATCH" and tree.expressions:
             if isinstance(tree.expressions[0], exp.Column):
                 return Leaf((name(tree.expressions[0]),), Operator.TEXT_MATCH)
     if isinstance(tree, _PATTERNS) and isinstance(tree.this.unnest(), exp.Column):
-        return Leaf((name(tree.this.unnest()),), Operator.LIKE)
+        return Leaf((name(tree.this.unnest()),), Operator.LIKE, literals=pattern_of(tree))
     return _computed(tree, name, Operator.FUNCTION)
 
 
@@ -102,8 +109,12 @@ def _is_constant(tree: Any) -> bool:
     return next(own_columns(tree), None) is None and not has_query(tree)
 
 
+def _texts(values: list[Any]) -> list[str]:
+    return [value.name for value in values if isinstance(value, exp.Literal) and value.is_string]
+
+
 def _number_of_values(values: list[Any]) -> int:
-    texts = [value.name for value in values if isinstance(value, exp.Literal) and value.is_string]
+    texts = _texts(values)
     numbers = [value.name for value in values if isinstance(value, exp.Literal) and not value.is_string]
     if len(values) == 2 and texts == [ESTIMATED] and len(numbers) == 1 and numbers[0].isdecimal():
         return max(1, int(numbers[0]))

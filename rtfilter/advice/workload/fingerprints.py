@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import insort
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from rtfilter.advice.workload.predicates import Predicate
+from rtfilter.advice.workload.literals import Sample
+from rtfilter.advice.workload.predicates import Predicate, leaves
+
+# Of each kind of query the literals of so many different calls are kept: those whose digests are the smallest, in whatever order.
+MOST_SAMPLES = 32
 
 # Whole numbers and fractions: sums of them do not depend on the order of the log, as sums of floats would.
 Exact = int | Fraction
@@ -50,6 +55,11 @@ class Fingerprint:
         """Twelve digits that stay the same for the same kind of query."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
 
+    @property
+    def literals(self) -> Sample:
+        """What the statement that this was made of compares with."""
+        return tuple(tuple(leaf.literals for leaf in leaves(use.predicate)) for use in self.uses)
+
     def __str__(self) -> str:
         unknown = f"tables without statistics: {', '.join(self.unknown_tables)}" if self.unknown_tables else ""
         return "; ".join(map(str, self.uses)) or unknown
@@ -59,7 +69,7 @@ class Fingerprint:
 class Calls:
     """How often a fingerprint came (`weight`; `lines` is the number of log lines), and its measured times and scanned entries.
 
-    `entries` counts weights by scanned entries, None where the log does not say.
+    `entries` counts weights by scanned entries, None where the log does not say. `samples`: literals of calls, with their weights.
     """
 
     lines: int = 0
@@ -67,8 +77,10 @@ class Calls:
     ms: Exact = 0
     timed: Exact = 0
     entries: Counter[int | None] = field(default_factory=Counter)
+    samples: dict[Sample, Exact] = field(default_factory=dict)
+    _digests: list[tuple[bytes, Sample]] = field(default_factory=list)
 
-    def add(self, weight: Exact, ms: Exact | None, entries: int | None) -> None:
+    def add(self, weight: Exact, ms: Exact | None, entries: int | None, sample: Sample = ()) -> None:
         self.lines += 1
         self.weight += weight
         if ms is not None:
@@ -76,6 +88,21 @@ class Calls:
             self.timed += weight
         # Counter's own type says int; a Fraction adds up as well.
         self.entries[entries] += weight  # type: ignore[assignment]
+        if any(literals is not None for use in sample for literals in use):
+            self._keep(sample, weight)
+
+    def _keep(self, sample: Sample, weight: Exact) -> None:
+        """A sample that is among the smallest at the end has been so since it came first: its weight is whole."""
+        if sample in self.samples:
+            self.samples[sample] += weight
+            return
+        digest = hashlib.blake2b(repr(sample).encode(), digest_size=8).digest()
+        if len(self._digests) == MOST_SAMPLES:
+            if digest >= self._digests[-1][0]:
+                return
+            del self.samples[self._digests.pop()[1]]
+        insort(self._digests, (digest, sample), key=lambda each: each[0])
+        self.samples[sample] = weight
 
     @property
     def total_ms(self) -> float | None:

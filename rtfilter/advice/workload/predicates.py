@@ -1,10 +1,12 @@
-"""What a query asks of the rows of one table, as a tree without literals."""
+"""What a query asks of the rows of one table, as a tree. Two trees that differ in literals only are equal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from rtfilter.advice.workload.literals import Literals
 
 
 class Operator(StrEnum):
@@ -38,11 +40,15 @@ OPPOSITE = {
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A condition that is not cut further. `columns`: its columns, one but for functions. `values`: how many values it names."""
+    """A condition that is not cut further. `columns`: its columns, one but for functions. `values`: how many values it names.
+
+    `literals`: those of one call, where they are known. They are no part of what a leaf is.
+    """
 
     columns: tuple[str, ...]
     operator: Operator
     values: int = 1
+    literals: Literals | None = field(default=None, compare=False, repr=False)
 
     @property
     def column(self) -> str:
@@ -118,7 +124,7 @@ def opposite(predicate: Predicate) -> Predicate:
     if isinstance(predicate, Not):
         return predicate.child
     if isinstance(predicate, Leaf) and predicate.operator in OPPOSITE:
-        return Leaf(predicate.columns, OPPOSITE[predicate.operator], predicate.values)
+        return replace(predicate, operator=OPPOSITE[predicate.operator])
     return Not(predicate)
 
 

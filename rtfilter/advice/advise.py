@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rtfilter.advice.logs.lines import told
+from rtfilter.advice.event_logs.fingerprints import add_event_logs
+from rtfilter.advice.logs.lines import Reading, told
 from rtfilter.advice.packs.items import LEAST_GAIN, Item, advised_by_packs, advised_by_votes, askings, why_nothing_helps
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.votes.best_of_tree import ORDER, parser_votes
@@ -19,9 +20,6 @@ from rtfilter.advice.votes.scan_cost import Pricing, votes_of
 from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse, in_order, scanned
 from rtfilter.advice.workload.predicates import BY_VALUE, leaves
 from rtfilter.errors import AdviceError
-
-if TYPE_CHECKING:
-    from rtfilter.advice.logs.read import Reading
 
 STRATEGIES = ("freq", "parser", "estimate")
 
@@ -91,22 +89,32 @@ def budget_bytes(budget: str | None, table_bytes: int | None) -> float:
 
 
 def advise_logs(
-    logs: Sequence[str | Path], sql: Sequence[str | Path], tables: Mapping[str, TableStatistics], settings: Settings
+    logs: Sequence[str | Path],
+    sql: Sequence[str | Path],
+    tables: Mapping[str, TableStatistics],
+    settings: Settings,
+    event_logs: Sequence[str | Path] = (),
 ) -> Advice:
-    """Advice for the queries in JSON logs and SQL files on tables with statistics.
+    """Advice for the queries in JSON logs, SQL files and Spark's event logs on tables with statistics.
 
     Raises:
-        AdviceError: a file can't be read, a table to exclude is not there, or sqlglot is not installed.
+        AdviceError: a file can't be read, a table to exclude is not there, or sqlglot is not installed and needed.
     """
-    try:
-        from rtfilter.advice.logs.read import LogReader
-    except ModuleNotFoundError as error:
-        raise AdviceError("SQL is read with sqlglot, which is not installed: pip install 'rtfilter[advise]'.") from error
     excluded = {name.lower() for name in settings.exclude}
     if unknown := sorted(excluded - {name.lower() for name in tables}):
         raise AdviceError(f"--exclude names {', '.join(unknown)}; there are {', '.join(sorted(tables)) or 'no tables'}.")
     known = {name: table for name, table in tables.items() if name.lower() not in excluded}
-    return advise(LogReader(known).read(logs, sql), known, settings)
+    reading = _read_statements(logs, sql, known) if logs or sql else Reading()
+    add_event_logs(event_logs, known, reading)
+    return advise(reading, known, settings)
+
+
+def _read_statements(logs: Sequence[str | Path], sql: Sequence[str | Path], tables: Mapping[str, TableStatistics]) -> Reading:
+    try:
+        from rtfilter.advice.logs.read import LogReader
+    except ModuleNotFoundError as error:
+        raise AdviceError("SQL is read with sqlglot, which is not installed: pip install 'rtfilter[advise]'.") from error
+    return LogReader(tables).read(logs, sql)
 
 
 def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Settings) -> Advice:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--log", "logs", multiple=True, metavar="FILE", help="Lines of JSON with a statement in `sql`. May be repeated.")
 @click.option("--sql", multiple=True, metavar="FILE", help="Statements of Spark SQL that end in semicolons. May be repeated.")
+@click.option(
+    "--event-log",
+    "event_logs",
+    multiple=True,
+    metavar="DIR|FILE",
+    help="An event log of Spark, or a folder of them. May be repeated.",
+)
 @click.option("--stats", multiple=True, metavar="FILE", help="What `rtfilter stats` has written. May be repeated.")
 @click.option("--table", "tables", multiple=True, metavar="NAME=PATH", help="A Parquet table to look at now, in place of --stats.")
 @click.option(
@@ -48,7 +55,13 @@ if TYPE_CHECKING:
 )
 @json_option
 def advise(
-    logs: tuple[str, ...], sql: tuple[str, ...], stats: tuple[str, ...], tables: tuple[str, ...], as_json: bool, **rest: Any
+    logs: tuple[str, ...],
+    sql: tuple[str, ...],
+    event_logs: tuple[str, ...],
+    stats: tuple[str, ...],
+    tables: tuple[str, ...],
+    as_json: bool,
+    **rest: Any,
 ) -> None:
     """Say which index or order would have paid for the queries of a log. Starts no Spark, and builds nothing.
 
@@ -60,12 +73,12 @@ def advise(
     from rtfilter.advice.advise import Settings, advise_logs
     from rtfilter.advice.text import advice_text
 
-    if not logs and not sql:
-        raise click.UsageError("Missing option '--log' or '--sql': a file with queries.")
+    if not logs and not sql and not event_logs:
+        raise click.UsageError("Missing option '--log', '--sql' or '--event-log': a file with queries.")
     if not stats and not tables:
         raise click.UsageError("Missing option '--stats' or '--table': what is known of the tables.")
     settings = Settings(**rest)
-    advice = advise_logs(logs, sql, _known(stats, tables), settings)
+    advice = advise_logs(logs, sql, _known(stats, tables), settings, event_logs)
     if as_json:
         print_json(advice.to_dict())
     else:

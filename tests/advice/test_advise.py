@@ -184,7 +184,7 @@ def test_advice_for_a_table(sales: Path, stats: Path, tmp_path: Path) -> None:
         "low",
     )
     assert len(item["queries"]) == 2 and item["gain_bytes"] > 0 and item["gain_ms"] is None
-    assert item["command"] == f"rtfilter index create {sales} --name advised_bloom_customer --bloom=customer"
+    assert item["command"] == f"rtfilter index create {sales} --name advised_customer --bloom=customer"
     reasons = {each["shape"]: each["reason"] for each in found["unserved"]}
     assert reasons == {
         "sales: shop not in (2)": (
@@ -297,7 +297,7 @@ def test_a_statement_that_trips_the_parser_is_counted(stats: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--stats", "STATS"], "--log' or '--sql'"),
+        (["--stats", "STATS"], "'--log', '--sql' or '--event-log'"),
         (["--sql", "LOG"], "--stats' or '--table'"),
         (["--sql", "gone.sql", "--stats", "STATS"], "gone.sql: the log can't be read: No such file"),
         (["--sql", ".", "--stats", "STATS"], "the log can't be read: Is a directory"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import IO, Any
 
-from rtfilter.advice.workload.fingerprints import Exact
+from rtfilter.advice.workload.fingerprints import Calls, Exact, Fingerprint
 
 STATEMENT_FIELDS = ("sql", "statement")
 MOST_LINE_CHARACTERS = 4 << 20
@@ -33,6 +33,23 @@ class Skipped:
 def told(skipped: dict[str, Skipped]) -> dict[str, dict[str, Any]]:
     """What was skipped, as JSON has it."""
     return {reason: {"count": each.count, "first": each.places} for reason, each in sorted(skipped.items())}
+
+
+@dataclass(slots=True)
+class Reading:
+    """What logs gave: the fingerprints, the number of queries read, and by reason what was skipped.
+
+    `empty`: statements that read no table by a query.
+    """
+
+    workload: dict[Fingerprint, Calls] = field(default_factory=dict)
+    queries: int = 0
+    empty: int = 0
+    skipped: dict[str, Skipped] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def skip(self, reason: str, place: str) -> None:
+        self.skipped.setdefault(reason, Skipped()).add(place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from rtfilter.advice.logs.lines import Skipped, log_lines
+from rtfilter.advice.logs.lines import Reading, log_lines
 from rtfilter.advice.logs.sql_queries import fingerprint_of
 from rtfilter.advice.logs.sql_texts import NotUnderstoodError, statements
 from rtfilter.advice.statistics.tables import TableStatistics
@@ -18,20 +17,6 @@ from rtfilter.errors import AdviceError
 
 # Parsed texts that are kept: a log has few different ones, or each only once.
 MOST_TEXTS = 20_000
-
-
-@dataclass(slots=True)
-class Reading:
-    """What logs gave: the fingerprints, the number of queries read, and by reason what was skipped.
-
-    `empty`: statements that read no table by a query.
-    """
-
-    workload: dict[Fingerprint, Calls] = field(default_factory=dict)
-    queries: int = 0
-    empty: int = 0
-    skipped: dict[str, Skipped] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
 
 class LogReader:
@@ -71,9 +56,9 @@ class LogReader:
         for number, line in log_lines(file):
             place = f"{path}:{number}"
             if isinstance(line, str):
-                self._skip(line, place)
+                self.reading.skip(line, place)
             elif line.statement is None:
-                self._skip("lines without a statement", place)
+                self.reading.skip("lines without a statement", place)
             else:
                 self._add(line.statement, place, line.weight, line.ms, line.entries)
 
@@ -86,7 +71,7 @@ class LogReader:
                 self._texts[text] = found
         self.reading.queries += 1
         if isinstance(found, NotUnderstoodError):
-            self._skip(f"not understood: {found}", place)
+            self.reading.skip(f"not understood: {found}", place)
         elif found is None or not (found.uses or found.unknown_tables):
             self.reading.empty += 1
         else:
@@ -99,6 +84,3 @@ class LogReader:
             return NotUnderstoodError(str(error))
         except Exception as error:  # a tree of sqlglot that nobody has met yet must not end the reading of a month's log
             return NotUnderstoodError(f"{type(error).__name__} while it was read")
-
-    def _skip(self, reason: str, place: str) -> None:
-        self.reading.skipped.setdefault(reason, Skipped()).add(place)

@@ -1,0 +1,1 @@
+"""The files of Spark's event logs, as events: which files, how they are unpacked, and what is passed over."""

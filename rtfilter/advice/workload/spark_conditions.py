@@ -1,0 +1,35 @@
+"""Conditions as Spark's optimizer leaves them, brought back to what a user has asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rtfilter.advice.workload.predicates import And, Leaf, Operator, Predicate, all_of
+
+# A row with NULL in the column passes none of these.
+_REJECT_NULL = frozenset(
+    (Operator.EQUAL, Operator.NOT_EQUAL, Operator.IN, Operator.NOT_IN, Operator.RANGE, Operator.LIKE, Operator.FUNCTION)
+)
+
+
+def as_asked(predicate: Predicate | None, join_keys: Collection[str]) -> Predicate | None:
+    """The predicate without what Spark adds: `a is not null` beside another condition on `a`, or on a key of an inner join.
+
+    Both ends of a range on one column are one condition, as BETWEEN is.
+    """
+    if predicate is None:
+        return None
+    parts = list(predicate.children) if isinstance(predicate, And) else [predicate]
+    asked = {name for part in parts if isinstance(part, Leaf) and part.operator in _REJECT_NULL for name in part.columns}
+    implied = asked | set(join_keys)
+    kept: list[Predicate] = []
+    ranged: set[tuple[str, ...]] = set()
+    for part in parts:
+        if isinstance(part, Leaf) and part.operator is Operator.IS_NOT_NULL and part.column in implied:
+            continue
+        if isinstance(part, Leaf) and part.operator is Operator.RANGE:
+            if part.columns in ranged:
+                continue
+            ranged.add(part.columns)
+        kept.append(part)
+    return all_of(kept)

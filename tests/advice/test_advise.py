@@ -184,7 +184,7 @@ def test_advice_for_a_table(sales: Path, stats: Path, tmp_path: Path) -> None:
         "low",
     )
     assert len(item["queries"]) == 2 and item["gain_bytes"] > 0 and item["gain_ms"] is None
-    assert item["command"] == f"rtfilter index create {sales} --name advised_customer --bloom=customer"
+    assert item["command"] == f"rtfilter index create {sales} --name advised_bloom_customer --bloom=customer"
     reasons = {each["shape"]: each["reason"] for each in found["unserved"]}
     assert reasons == {
         "sales: shop not in (2)": (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from planner.counted import counted
+from rtfilter.advice.packs.commands import create_command, sort_command
 from rtfilter.advice.packs.kept_share import AS_IT_IS, Layout, bloom_bytes, kept_share, read_bytes
 from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
 from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse
@@ -185,17 +185,7 @@ def _bloom_item(saved: Gain | None, column: ColumnStatistics, table: TableStatis
         gain_ms=saved.ms if saved else None,
         cost_bytes=bloom_bytes(column, table),
         reason=reason,
-        command=shlex.join(
-            [
-                "rtfilter",
-                "index",
-                "create",
-                _path(table),
-                "--name",
-                f"advised_{_as_index_name(column.name)}",
-                f"--bloom={column.name}",
-            ]
-        ),
+        command=create_command("bloom", _path(table), column.name),
     )
 
 
@@ -209,22 +199,12 @@ def _order_item(saved: Gain, column: ColumnStatistics, table: TableStatistics) -
         gain_ms=saved.ms,
         cost_bytes=table.bytes,
         reason=f"Sorted by it, bounds in the footers leave fewer packs to a condition on it. {_share(saved)}",
-        command=f'spark.read.parquet({_path(table)!r}).sort({_quoted(column.name)!r}).write.parquet("A NEW PATH")',
+        command=sort_command(_path(table), column.name),
     )
 
 
 def _path(table: TableStatistics) -> str:
     return table.path or table.name
-
-
-def _as_index_name(column: str) -> str:
-    """A column's name with `_` for what no name of an index may have."""
-    return "".join(each if each.isalnum() or each in "_-." else "_" for each in column)
-
-
-def _quoted(column: str) -> str:
-    """A column's name as Spark's API reads it: a dot in it is none between a struct and its field."""
-    return column if column.isidentifier() else "`" + column.replace("`", "``") + "`"
 
 
 def why_nothing_helps(use: TableUse, table: TableStatistics) -> str:

@@ -25,9 +25,6 @@ def test_names_that_differ_only_in_what_a_folder_can_not_have_stay_apart() -> No
 
 
 def test_other_commands() -> None:
-    assert shlex.split(delete_command("/data/a table", "keys")) == ["rtfilter", "index", "delete"] + [
-        "/data/a table",
-        "--name",
-        "keys",
-    ]
+    words = ["rtfilter", "index", "delete", "/data/a table", "--name", "keys"]
+    assert shlex.split(delete_command("/data/a table", "keys")) == words
     assert "sort('`a.b`')" in sort_command("/data/sales", "a.b") and "sort('day')" in sort_command("/data/sales", "day")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rtfilter.version import __version__
 
 if TYPE_CHECKING:
+    from rtfilter.advisor.advise import advise, quantiles
     from rtfilter.errors import (
         AdviceError,
         BenchError,
@@ -42,6 +43,7 @@ _HOMES = {
     "rtfilter.index.api": ("Index",),
     "rtfilter.index.find": ("indexes",),
     "rtfilter.store.sketches.kinds": ("Bloom", "CMap", "Histogram", "MinMax", "ValueSet"),
+    "rtfilter.advisor.advise": ("advise", "quantiles"),
     "rtfilter.errors": (
         "AdviceError",
         "BenchError",
@@ -85,6 +87,7 @@ __all__ = [
     "UnsupportedSparkError",
     "ValueSet",
     "__version__",
+    "advise",
     "attach",
     "configure",
     "explain",
@@ -92,6 +95,7 @@ __all__ = [
     "last_report",
     "prune",
     "pruned",
+    "quantiles",
     "spark_conf",
     "why_not",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,8 +94,11 @@ def advise_logs(
     tables: Mapping[str, TableStatistics],
     settings: Settings,
     event_logs: Sequence[str | Path] = (),
+    accepts: Callable[[str], bool] | None = None,
 ) -> Advice:
     """Advice for the queries in JSON logs, SQL files and Spark's event logs on tables with statistics.
+
+    `accepts`: Spark's own judgement of a statement, where there is a session.
 
     Raises:
         AdviceError: a file can't be read, a table to exclude is not there, or sqlglot is not installed and needed.
@@ -104,17 +107,22 @@ def advise_logs(
     if unknown := sorted(excluded - {name.lower() for name in tables}):
         raise AdviceError(f"--exclude names {', '.join(unknown)}; there are {', '.join(sorted(tables)) or 'no tables'}.")
     known = {name: table for name, table in tables.items() if name.lower() not in excluded}
-    reading = _read_statements(logs, sql, known) if logs or sql else Reading()
+    reading = _read_statements(logs, sql, known, accepts) if logs or sql else Reading()
     add_event_logs(event_logs, known, reading)
     return advise(reading, known, settings)
 
 
-def _read_statements(logs: Sequence[str | Path], sql: Sequence[str | Path], tables: Mapping[str, TableStatistics]) -> Reading:
+def _read_statements(
+    logs: Sequence[str | Path],
+    sql: Sequence[str | Path],
+    tables: Mapping[str, TableStatistics],
+    accepts: Callable[[str], bool] | None,
+) -> Reading:
     try:
         from rtfilter.advice.logs.read import LogReader
     except ModuleNotFoundError as error:
         raise AdviceError("SQL is read with sqlglot, which is not installed: pip install 'rtfilter[advise]'.") from error
-    return LogReader(tables).read(logs, sql)
+    return LogReader(tables, accepts).read(logs, sql)
 
 
 def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Settings) -> Advice:

@@ -11,6 +11,8 @@ from rtfilter.advice.advise import Advice
 MOST_LINES = 10
 NOT_INDEXES = "A copy in a new order is no index: its bytes are not in the budget, and its gain and that of indexes do not add up."
 
+UNITS_OF_VOTES = {"freq": "queries", "parser": "entries that need no look", "estimate": "cost that an index on it saves"}
+
 
 def advice_text(advice: Advice) -> str:
     """The items, votes, queries that nothing helps, notes, and what was skipped."""
@@ -22,20 +24,23 @@ def _items(advice: Advice) -> Iterator[str]:
         yield "Nothing to build."
     for item in advice.items:
         yield f"{item['rank']}. {item['kind']} on {item['table']}.{', '.join(item['columns'])}  [{item['id']}]"
-        yield f"   saves {_saved(item)}; {_size(item['cost_bytes'])}; {counted(len(item['queries']), 'kind', 'kinds')} of queries"
+        kinds = counted(len(item["queries"]), "kind", "kinds")
+        yield f"   saves {saved_text(item)}; {size_text(item['cost_bytes'])}; {kinds} of queries"
         yield f"   {item['reason']} Confidence {item['confidence']}: by formulas, no pack was tried."
         yield f"   {item['command']}"
     if any(item["kind"] == "cluster_by" for item in advice.items):
         yield NOT_INDEXES
 
 
-def _saved(item: dict[str, Any]) -> str:
+def saved_text(item: dict[str, Any]) -> str:
+    """What an item saves, as words."""
     known = [] if item["gain_ms"] is None else [f"up to {item['gain_ms']:,.0f} ms"]
-    known += [] if item["gain_bytes"] is None else [f"{_size(item['gain_bytes'])} of reading"]
+    known += [] if item["gain_bytes"] is None else [f"{size_text(item['gain_bytes'])} of reading"]
     return " and ".join(known) or "an unknown amount"
 
 
-def _size(size: float | None) -> str:
+def size_text(size: float | None) -> str:
+    """Bytes with a unit."""
     if size is None:
         return "size unknown"
     for unit in ("bytes", "kB", "MB", "GB"):
@@ -46,7 +51,7 @@ def _size(size: float | None) -> str:
 
 
 def _votes(advice: Advice) -> Iterator[str]:
-    unit = {"freq": "queries", "parser": "entries that need no look", "estimate": "cost that an index on it saves"}[advice.strategy]
+    unit = UNITS_OF_VOTES[advice.strategy]
     for table, votes in advice.votes.items():
         yield f"\nVotes for {table} ({advice.strategy}: {unit}):"
         for name, vote in votes.items():

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtfilter.cli.build_session import build_progress, local_session
 from rtfilter.cli.output import json_option, print_json
 from rtfilter.cli.table_paths import table_paths
 
 if TYPE_CHECKING:
-    from rtfilter.advice.statistics.tables import TableStatistics
+    from rtfilter.advice.advise import Advice
+    from rtfilter.advisor.apply import Applied
 
 
 @click.command()
@@ -53,6 +58,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="estimate: the share of the cost by which each larger set of columns must better it.",
 )
+@click.option("--apply", "only", multiple=True, metavar="ID", help="Build this item: its id or its rank. May be repeated.")
+@click.option("--to", metavar="PATH", help="--apply of a cluster_by: where the sorted copy goes. Nothing may be there yet.")
+@click.option("--html", "page", type=click.Path(dir_okay=False, writable=True), metavar="FILE", help="Write a page too.")
 @json_option
 def advise(
     logs: tuple[str, ...],
@@ -60,43 +68,53 @@ def advise(
     event_logs: tuple[str, ...],
     stats: tuple[str, ...],
     tables: tuple[str, ...],
+    only: tuple[str, ...],
+    to: str | None,
+    page: str | None,
     as_json: bool,
     **rest: Any,
 ) -> None:
-    """Say which index or order would have paid for the queries of a log. Starts no Spark, and builds nothing.
+    """Say which index or order would have paid for the queries of a log. Without --apply it builds nothing.
 
     \b
     Example
       rtfilter stats sales=data/sales --out stats.json
       rtfilter advise --sql month.sql --stats stats.json
+      rtfilter advise --sql month.sql --stats stats.json --apply 1
     """
     from rtfilter.advice.advise import Settings, advise_logs
     from rtfilter.advice.text import advice_text
+    from rtfilter.advisor.advise import known_tables
+    from rtfilter.advisor.page import advice_page
 
     if not logs and not sql and not event_logs:
         raise click.UsageError("Missing option '--log', '--sql' or '--event-log': a file with queries.")
     if not stats and not tables:
         raise click.UsageError("Missing option '--stats' or '--table': what is known of the tables.")
+    if to is not None and not only:
+        raise click.UsageError("--to is for --apply: name the item of kind cluster_by.")
     settings = Settings(**rest)
-    advice = advise_logs(logs, sql, _known(stats, tables), settings, event_logs)
-    if as_json:
-        print_json(advice.to_dict())
-    else:
+    known = known_tables(table_paths(tables, remote=False, dotted=True), stats)
+    paths = {name: table.path for name, table in known.items() if table.path}
+    advice = advise_logs(logs, sql, known, settings, event_logs)
+    if page is not None:
+        Path(page).write_text(advice_page(advice), encoding="utf-8")
+    if not as_json:
         click.echo(advice_text(advice))
+    applied = _applied(advice, only, paths, to) if only else []
+    if as_json:
+        print_json({**advice.to_dict(), **({"applied": [asdict(each) for each in applied]} if only else {})})
+        return
+    for each in applied:
+        click.echo(f"{each.rank}. [{each.id}] {each.done}")
 
 
-def _known(stats: tuple[str, ...], tables: tuple[str, ...]) -> dict[str, TableStatistics]:
-    from rtfilter.advice.statistics.collect import collect
-    from rtfilter.advice.statistics.tables import parse_statistics, read_statistics
-    from rtfilter.errors import AdviceError
+def _applied(advice: Advice, only: Sequence[str], paths: Mapping[str, str], to: str | None) -> list[Applied]:
+    from rtfilter.advisor.apply import apply_items, chosen_items
 
-    found: dict[str, TableStatistics] = {}
-    described = [(read_statistics(file), file) for file in dict.fromkeys(stats)]
-    for name, path in table_paths(tables, remote=False, dotted=True).items():
-        described.append((parse_statistics({"tables": {name: collect(name, path)}}, path), "--table"))
-    for each, where in described:
-        for name, table in each.items():
-            if name.lower() in {known.lower() for known in found}:
-                raise AdviceError(f"table {name!r} is described twice, the second time in {where}: leave one out.")
-            found[name] = table
-    return found
+    chosen_items(advice.items, only)
+    with build_progress() as tell:
+        if to is None:
+            return apply_items(None, advice.items, only, paths, to, tell)
+        with local_session("rtfilter advise", "local[*]", with_layer=False) as spark:
+            return apply_items(spark, advice.items, only, paths, to, tell)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from planner.counted import counted
+from rtfilter.cli.build_session import build_progress, local_session
 from rtfilter.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from rtfilter.index import Index
-    from rtfilter.store.index_actions.build import BuildReport, Tell
+    from rtfilter.store.index_actions.build import BuildReport
     from rtfilter.store.sketches.kinds import Sketch
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -75,7 +76,7 @@ def create(
         raise click.UsageError(
             "name what the index is to hold: --minmax, --bloom, --cmap, --value-set or --histogram with a column."
         )
-    with _session(path, location, master) as spark, _progress() as tell:
+    with _session(path, location, master) as spark, build_progress() as tell:
         made = Index.create(spark, path, _sketches(columns, fpp, max_values), name=name, location=location, tell=tell)
     _print_build(made, made.last_build, as_json)
 
@@ -123,7 +124,7 @@ def refresh(path: str, name: str, location: str, as_json: bool, mode: str, maste
     """
     from rtfilter.index import Index
 
-    with _session(path, location, master) as spark, _progress() as tell:
+    with _session(path, location, master) as spark, build_progress() as tell:
         loaded = Index.load(spark, path, name, location=location)
         report = loaded.refresh(mode, tell=tell)
     _print_build(loaded, report, as_json)
@@ -202,35 +203,8 @@ def _session(path: str, location: str, master: str | None = None) -> Iterator[An
     if master is None and not is_elsewhere:
         yield None
         return
-    from pyspark.sql import SparkSession
-
-    from rtfilter.session import configure
-
-    builder = SparkSession.builder.appName("rtfilter index").master(master or "local[*]")
-    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
-    spark = (configure(builder) if is_elsewhere else builder).getOrCreate()
-    try:
+    with local_session("rtfilter index", master or "local[*]", with_layer=is_elsewhere) as spark:
         yield spark
-    finally:
-        spark.stop()
-
-
-@contextmanager
-def _progress() -> Iterator[Tell]:
-    """A bar on stderr, now and then a line where it is no terminal."""
-    from rtfilter.bench.run.progress import BenchProgress
-    from rtfilter.store.index_actions.build import Progress
-
-    with BenchProgress() as bar:
-        bar.say("looks at the table")
-
-        def tell(progress: Progress) -> None:
-            if progress.portions_done == 0:
-                bar.expect(progress.portions_total)
-            else:
-                bar.advance(f"sketched {progress.bytes_done >> 20} of {progress.bytes_total >> 20} MiB")
-
-        yield tell
 
 
 def _print_build(built: Index, report: BuildReport | None, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -22,8 +22,8 @@ MOST_TEXTS = 20_000
 class LogReader:
     """Reads logs into one `Reading`, each distinct text parsed once."""
 
-    def __init__(self, tables: Mapping[str, TableStatistics]) -> None:
-        self._tables = tables
+    def __init__(self, tables: Mapping[str, TableStatistics], accepts: Callable[[str], bool] | None = None) -> None:
+        self._tables, self._accepts = tables, accepts
         self._texts: dict[str, Fingerprint | NotUnderstoodError | None] = {}
         self.reading = Reading()
 
@@ -79,6 +79,8 @@ class LogReader:
 
     def _fingerprint(self, text: str) -> Fingerprint | NotUnderstoodError | None:
         try:
+            if self._accepts is not None and not self._accepts(text.strip().rstrip(";")):
+                return NotUnderstoodError("Spark's parser refuses it")
             return fingerprint_of(text.strip().rstrip(";"), self._tables)
         except NotUnderstoodError as error:
             return NotUnderstoodError(str(error))

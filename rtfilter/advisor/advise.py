@@ -47,8 +47,7 @@ def advise(
     Args:
         spark: Finds tables of the catalog, and its parser says which statements of a log are no SQL of Spark. May be None.
         tables: Paths by name as queries use it, or names of tables of the catalog.
-        log, event_log, sql: A path or several: the query log, or lines of JSON with a statement; Spark's event logs, or folders of
-            them; files of statements.
+        log, event_log, sql: A path or several: the query log or lines of JSON, Spark's event logs, files of statements.
         stats: Files of `rtfilter stats`, for tables that are not to be looked at now.
         budget: Most bytes of indexes for each table, or a share of its bytes; None for no bound.
         min_calls, min_ms: Kinds of queries that came less often, or took less time in all, are left out.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rtfilter.advice.event_logs.fingerprints import add_event_logs
 from rtfilter.advice.logs.lines import Reading, told
-from rtfilter.advice.packs.items import LEAST_GAIN, Item, advised_by_packs, advised_by_votes, askings, why_nothing_helps
+from rtfilter.advice.packs.askings import askings
+from rtfilter.advice.packs.by_formulas import LEAST_GAIN, advised_by_packs, advised_by_votes, why_nothing_helps
+from rtfilter.advice.packs.by_trials import advised_by_trials, trial_of
+from rtfilter.advice.packs.item import Item
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.votes.best_of_tree import ORDER, parser_votes
 from rtfilter.advice.votes.choose_columns import MIN_GAIN, Choice, WeightedVote, choose_columns
@@ -95,10 +98,11 @@ def advise_logs(
     settings: Settings,
     event_logs: Sequence[str | Path] = (),
     accepts: Callable[[str], bool] | None = None,
+    at_hand: Collection[str] = (),
 ) -> Advice:
     """Advice for the queries in JSON logs, SQL files and Spark's event logs on tables with statistics.
 
-    `accepts`: Spark's own judgement of a statement, where there is a session.
+    `accepts`: Spark's own judgement of a statement, where there is a session. `at_hand`: tables whose files may be looked at.
 
     Raises:
         AdviceError: a file can't be read, a table to exclude is not there, or sqlglot is not installed and needed.
@@ -109,7 +113,7 @@ def advise_logs(
     known = {name: table for name, table in tables.items() if name.lower() not in excluded}
     reading = _read_statements(logs, sql, known, accepts) if logs or sql else Reading()
     add_event_logs(event_logs, known, reading)
-    return advise(reading, known, settings)
+    return advise(reading, known, settings, at_hand)
 
 
 def _read_statements(
@@ -125,8 +129,8 @@ def _read_statements(
     return LogReader(tables, accepts).read(logs, sql)
 
 
-def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Settings) -> Advice:
-    """Advice for queries that were read."""
+def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Settings, at_hand: Collection[str] = ()) -> Advice:
+    """Advice for queries that were read. `at_hand`: tables whose files may be looked at."""
     counting = [each for each in in_order(reading.workload) if _counts(*each, settings)]
     judged = [(fingerprint, calls) for fingerprint, calls in counting if _is_judgeable(fingerprint, known)]
     choices: dict[str, Choice] = {}
@@ -139,7 +143,7 @@ def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Set
     else:
         choices = {name: _choice(judged, table, settings) for name, table in sorted(known.items())}
         votes = {name: choice.weights for name, choice in choices.items() if choice.weights}
-    items = _items(judged, known, votes, settings)
+    items = _items(judged, known, votes, settings, at_hand)
     return Advice(
         strategy=settings.strategy,
         items=[item.to_dict(rank) for rank, item in enumerate(items, 1)],
@@ -205,15 +209,20 @@ def _items(
     tables: Mapping[str, TableStatistics],
     votes: Mapping[str, Mapping[str, float]],
     settings: Settings,
+    at_hand: Collection[str],
 ) -> list[Item]:
     found: list[Item] = []
     for name, asked in sorted(askings(judged, tables).items()):
         table = tables[name]
-        if settings.strategy == "estimate":
+        left = budget_bytes(settings.budget, table.bytes)
+        trial = trial_of(asked, table) if name in at_hand and settings.strategy == "estimate" else None
+        if trial is not None:
+            found += advised_by_trials(asked, table, trial, left)
+            ranked = [item for item in advised_by_packs(asked, table, LEAST_GAIN) if item.kind == "cluster_by"]
+        elif settings.strategy == "estimate":
             ranked = advised_by_packs(asked, table, LEAST_GAIN)
         else:
             ranked = advised_by_votes(asked, table, votes.get(name, {}))
-        left = budget_bytes(settings.budget, table.bytes)
         for item in ranked:
             # A sorted copy is told with its bytes; the budget is for indexes.
             if item.kind == "cluster_by" or (item.cost_bytes or 0) <= left:

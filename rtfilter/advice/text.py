@@ -26,10 +26,18 @@ def _items(advice: Advice) -> Iterator[str]:
         yield f"{item['rank']}. {item['kind']} on {item['table']}.{', '.join(item['columns'])}  [{item['id']}]"
         kinds = counted(len(item["queries"]), "kind", "kinds")
         yield f"   saves {saved_text(item)}; {size_text(item['cost_bytes'])}; {kinds} of queries"
-        yield f"   {item['reason']} Confidence {item['confidence']}: by formulas, no pack was tried."
+        yield f"   {item['reason']} Confidence {item['confidence']}{_because(item)}."
         yield f"   {item['command']}"
     if any(item["kind"] == "cluster_by" for item in advice.items):
         yield NOT_INDEXES
+
+
+def _because(item: dict[str, Any]) -> str:
+    if item["gain_low"] is None:
+        return ": by formulas, no pack was tried"
+    ends = (item["gain_low"], item["gain_high"])
+    least, most = (size_text(end) if item["gain_ms"] is None else f"{end:,.0f} ms" for end in ends)
+    return f": from {least} to {most}"
 
 
 def saved_text(item: dict[str, Any]) -> str:

@@ -100,7 +100,7 @@ def _advised(
     known = known_tables(paths, stats)
     if not known:
         raise AdviceError("there are no tables to advise on: give tables= or stats=.")
-    found = advise_logs(logs, statements, known, settings, event_logs, accepts=_parser_of(spark))
+    found = advise_logs(logs, statements, known, settings, event_logs, accepts=_parser_of(spark), at_hand=paths)
     return AdvisedTables(found, {name: table.path for name, table in known.items() if table.path} | paths, spark)
 
 

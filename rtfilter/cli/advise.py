@@ -94,9 +94,10 @@ def advise(
     if to is not None and not only:
         raise click.UsageError("--to is for --apply: name the item of kind cluster_by.")
     settings = Settings(**rest)
-    known = known_tables(table_paths(tables, remote=False, dotted=True), stats)
+    described = table_paths(tables, remote=False, dotted=True)
+    known = known_tables(described, stats)
     paths = {name: table.path for name, table in known.items() if table.path}
-    advice = advise_logs(logs, sql, known, settings, event_logs)
+    advice = advise_logs(logs, sql, known, settings, event_logs, at_hand=described)
     if page is not None:
         Path(page).write_text(advice_page(advice), encoding="utf-8")
     if not as_json:

@@ -78,6 +78,12 @@ def read_bytes(use: TableUse, table: TableStatistics, layout: Layout = AS_IT_IS)
     return sum(column.bytes or 0 for column in found if column) * kept_share(use.predicate, table, layout)
 
 
+def column_bytes(use: TableUse, table: TableStatistics) -> float:
+    """The compressed bytes of all columns that a query reads of a table; of columns without known bytes none."""
+    names = [column.name for column in table.columns.values()] if use.columns is None else use.columns
+    return float(sum(column.bytes or 0 for name in names if (column := table.column(name)) is not None))
+
+
 def bloom_bytes(column: ColumnStatistics, table: TableStatistics) -> int | None:
     """The size of a Bloom filter for each pack, by the distinct values that a pack has in random order."""
     if not table.packs or not table.rows or column.cardinality is None:

@@ -17,7 +17,7 @@ from rtfilter.store.index_files.sketching import PortionSketches, TableFile
 from rtfilter.store.index_files.snapshot import DataFile, Definition, Segment, domain_of_column
 from rtfilter.store.index_files.storage import IndexStorage
 from rtfilter.store.parquet.footer_digest import DIGEST_BYTES
-from rtfilter.store.sketches.kinds import Bloom, sketch_to_dict
+from rtfilter.store.sketches.kinds import Bloom, Sketch, sketch_to_dict
 from rtfilter.store.sketches.rows import sketch_schema
 
 FILES_SCHEMA = pa.schema(
@@ -41,16 +41,7 @@ class _DataWriter:
     def __init__(self, storage: IndexStorage, schema: Any, about: dict[str, Any], compression: str) -> None:
         self._storage, self._scratch = storage, storage.scratch()
         texts = {f"rtfilter.{key}": str(value) for key, value in {"format": FORMAT, **about}.items()}
-        self._writer = pq.ParquetWriter(
-            self._scratch,
-            schema.with_metadata(texts),
-            compression=compression,
-            use_dictionary=False,
-            write_statistics=False,
-            write_page_checksum=True,
-            column_encoding={name: "DELTA_BINARY_PACKED" for name in _number_lists(schema)} or None,
-            store_schema=False,
-        )
+        self._writer = parquet_writer(self._scratch, schema.with_metadata(texts), compression)
         self._waiting: list[Any] = []
         self._waiting_bytes = 0
         self._rows = 0
@@ -84,6 +75,25 @@ class _DataWriter:
             self._waiting, self._waiting_bytes = [], 0
 
 
+def parquet_writer(where: Any, schema: Any, compression: str) -> Any:
+    """Writes a file of an index, to a path or into memory."""
+    return pq.ParquetWriter(
+        where,
+        schema,
+        compression=compression,
+        use_dictionary=False,
+        write_statistics=False,
+        write_page_checksum=True,
+        column_encoding={name: "DELTA_BINARY_PACKED" for name in _number_lists(schema)} or None,
+        store_schema=False,
+    )
+
+
+def compression_of(sketch: Sketch) -> str:
+    """How the file of a sketch is packed: the bits of a bloom are as good as random."""
+    return "none" if isinstance(sketch, Bloom) else "zstd"
+
+
 def _number_lists(schema: Any) -> list[str]:
     """The leaves of lists of numbers: sorted, so that what is stored is the steps between them."""
     return [
@@ -108,8 +118,7 @@ class SegmentWriter:
                     storage,
                     sketch_schema(sketch, domain_of_column(definition, sketch.column)),
                     {"content": "sketches", "type": definition.types[sketch.column], **sketch_to_dict(sketch)},
-                    # The bits of a bloom are as good as random.
-                    "none" if isinstance(sketch, Bloom) else "zstd",
+                    compression_of(sketch),
                 )
                 for sketch in definition.sketches
             ]

@@ -36,11 +36,16 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The packs of a file that start at bytes from `begin` to below `end`: what one task reads."""
+    """The packs of a file that start at bytes from `begin` to below `end`: what one task reads. `numbers`: only these of them."""
 
     file: TableFile
     begin: int
     end: int
+    numbers: frozenset[int] | None = None
+
+    def holds(self, number: int, start: int) -> bool:
+        """Whether the row group of this number, which starts at that byte, is in it."""
+        return self.begin <= start < self.end and (self.numbers is None or number in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ def _sketch_packs(
     """All but the digest and the bytes of the footer. `lost`: columns of the file that pyarrow can't decode, and why."""
     metadata = parquet.metadata
     starts = pack_starts(metadata)
-    mine = [i for i, start in enumerate(starts) if portion.begin <= start < portion.end]
+    mine = [i for i, start in enumerate(starts) if portion.holds(i, start)]
     leaves = {column: lost.get(column) or _leaf_of(parquet, column, type_) for column, type_ in types.items()}
     not_held = {column: leaf for column, leaf in leaves.items() if isinstance(leaf, str)} if mine else {}
     rows_of: list[list[dict[str, Any]]] = [[] for _ in sketches]

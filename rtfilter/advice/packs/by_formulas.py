@@ -1,18 +1,18 @@
-"""What to build: Bloom filters and an order, each with what it saves for which queries; and the queries that nothing helps."""
+"""What to build, by formulas on the statistics: Bloom filters and an order, each with what it saves for which queries."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planner.counted import counted
+from rtfilter.advice.packs.askings import Asking
 from rtfilter.advice.packs.commands import create_command, sort_command
+from rtfilter.advice.packs.item import Item, path_of
 from rtfilter.advice.packs.kept_share import AS_IT_IS, Layout, bloom_bytes, kept_share, read_bytes
 from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
-from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse
+from rtfilter.advice.workload.fingerprints import TableUse
 from rtfilter.advice.workload.predicates import BY_VALUE, EQUALITIES, Leaf, Operator, leaves
 from rtfilter.store.sketches.domain import domain_of
 
@@ -22,69 +22,6 @@ MOST_LOSS = 0.1
 LEAST_GAIN = 0.01
 # Filters below this share of packs are as good as they get.
 WELL_PRUNED = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One piece of advice. `gain_ms` is None where the log has no times, `gain_bytes` where the statistics have no bytes."""
-
-    kind: str
-    table: str
-    columns: tuple[str, ...]
-    queries: tuple[str, ...]
-    gain_bytes: float | None
-    gain_ms: float | None
-    cost_bytes: int | None
-    reason: str
-    command: str
-
-    @property
-    def id(self) -> str:
-        return hashlib.sha256(repr((self.kind, self.table.lower(), self.columns)).encode()).hexdigest()[:12]
-
-    def to_dict(self, rank: int) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "rank": rank,
-            "kind": self.kind,
-            "table": self.table,
-            "columns": list(self.columns),
-            "queries": list(self.queries),
-            "gain_bytes": _rounded(self.gain_bytes),
-            "gain_ms": _rounded(self.gain_ms),
-            "cost_bytes": self.cost_bytes,
-            "build_s": None,
-            # Nothing here has looked at a pack or a literal.
-            "confidence": "low",
-            "reason": self.reason,
-            "command": self.command,
-        }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """The queries of one kind, as far as one table goes. `ms`: of the time of all their calls this table's share."""
-
-    fingerprint: Fingerprint
-    use: TableUse
-    weight: float
-    ms: float | None
-
-
-def askings(workload: Sequence[tuple[Fingerprint, Calls]], tables: Mapping[str, TableStatistics]) -> dict[str, list[Asking]]:
-    """By table who asks it. The time of a query is shared out among its tables by the bytes that it reads of each."""
-    found: dict[str, list[Asking]] = {}
-    for fingerprint, calls in workload:
-        sizes = [read_bytes(use, tables[use.table]) for use in fingerprint.uses]
-        total = None if None in sizes else math.fsum(size or 0.0 for size in sizes)
-        for use, size in zip(fingerprint.uses, sizes, strict=True):
-            ms = None if calls.total_ms is None or not total else calls.total_ms * (size or 0.0) / total
-            found.setdefault(use.table, []).append(Asking(fingerprint, use, float(calls.weight), ms))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +122,7 @@ def _bloom_item(saved: Gain | None, column: ColumnStatistics, table: TableStatis
         gain_ms=saved.ms if saved else None,
         cost_bytes=bloom_bytes(column, table),
         reason=reason,
-        command=create_command("bloom", _path(table), column.name),
+        command=create_command("bloom", path_of(table), column.name),
     )
 
 
@@ -199,12 +136,8 @@ def _order_item(saved: Gain, column: ColumnStatistics, table: TableStatistics) -
         gain_ms=saved.ms,
         cost_bytes=table.bytes,
         reason=f"Sorted by it, bounds in the footers leave fewer packs to a condition on it. {_share(saved)}",
-        command=sort_command(_path(table), column.name),
+        command=sort_command(path_of(table), column.name),
     )
-
-
-def _path(table: TableStatistics) -> str:
-    return table.path or table.name
 
 
 def why_nothing_helps(use: TableUse, table: TableStatistics) -> str:

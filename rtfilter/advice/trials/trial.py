@@ -1,0 +1,148 @@
+"""Which packs of a sample the queries of a log keep, with whatever sketches: the verdicts that the layer itself would give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rtfilter.advice.trials.drawn_rows import DRAWN_ROWS, DrawnRow, draw_rows, drawn_calls
+from rtfilter.advice.trials.pack_sample import PackSample, kinds_for, sample_packs
+from rtfilter.advice.trials.questions import question
+from rtfilter.advice.trials.table_packs import SAMPLE_PACKS, table_packs
+from rtfilter.advice.workload.literals import Literals
+from rtfilter.advice.workload.predicates import Predicate
+from rtfilter.store.sketches.arrays import Bools, Int64s
+from rtfilter.store.sketches.kinds import Sketch
+from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
+from rtfilter.store.sketches.predicates import Leaf, judge_predicate
+from rtfilter.store.sketches.predicates import Predicate as SketchPredicate
+from rtfilter.store.sketches.rows import SketchRows
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Built: TypeAlias = frozenset[Sketch]
+NOTHING: Built = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """One call: its predicate, the share of its kind's calls that it stands for, and the packs of the sample that its own values
+    were drawn from, if they were. `bounded`: the packs of the table that the bounds in footers keep."""
+
+    predicate: SketchPredicate
+    weight: float
+    drawn_from: Int64s
+    bounded: Bools
+
+
+class Trial:
+    """The trials on one table. `existing`: the sketches of indexes that it has."""
+
+    def __init__(self, sample: PackSample, existing: Built = NOTHING) -> None:
+        self.sample, self.existing = sample, existing
+        self._rows: tuple[DrawnRow, ...] | None = None
+        self._of_rows: dict[tuple[Predicate, int], tuple[Question, ...]] = {}
+        # By the identity of a leaf, which the question that holds it keeps alive.
+        self._rejects: dict[tuple[int, Sketch], Bools] = {}
+
+    @property
+    def packs(self) -> int:
+        return len(self.sample.table.packs)
+
+    @property
+    def sampled(self) -> int:
+        return len(self.sample.at)
+
+    def questions(
+        self, predicate: Predicate, samples: Mapping[tuple[Literals | None, ...], float], most: int = DRAWN_ROWS
+    ) -> tuple[Question, ...]:
+        """Up to so many calls of a kind of query: those of the log, by their literals; else calls with values of drawn rows."""
+        if not samples:
+            return self._drawn(predicate, most)
+        types = self.sample.table.types
+        ordered = sorted(samples.items(), key=lambda each: (-each[1], repr(each[0])))[:most]
+        total = math.fsum(weight for _, weight in ordered)
+        return tuple(self._question(question(predicate, asked, types), part / total, ()) for asked, part in ordered)
+
+    def _drawn(self, predicate: Predicate, most: int) -> tuple[Question, ...]:
+        """The same for all kinds of queries that ask the same of the table."""
+        if self._rows is None:
+            self._rows = draw_rows(self.sample, sorted(self.sample.table.types))
+        if (predicate, most) not in self._of_rows:
+            calls = drawn_calls(predicate, self._rows)[:most]
+            asked = ((question(predicate, call.literals, self.sample.table.types), call.places) for call in calls)
+            self._of_rows[predicate, most] = tuple(self._question(each, 1 / len(calls), places) for each, places in asked)
+        return self._of_rows[predicate, most]
+
+    def _question(self, asked: SketchPredicate, weight: float, places: Iterable[int]) -> Question:
+        bounds = self.sample.table.bounds
+
+        def by_bounds(leaf: Leaf) -> Outcome:
+            return bounds[leaf.column].judge(leaf.test, slice(0, self.packs), accepts=False)
+
+        kept = ~judge_predicate(asked, by_bounds, self.packs).reject
+        return Question(asked, weight, np.array(sorted(set(places)), dtype=np.int64), kept)
+
+    def kept(self, asked: Question, built: Built) -> Bools:
+        """The packs of the sample that a call keeps with these sketches, those of indexes that are there, and footers."""
+        kept: Bools = asked.bounded[self.sample.at] & ~self._judged(asked.predicate, built | self.existing)
+        return kept
+
+    def _judged(self, predicate: SketchPredicate, built: Built) -> Bools:
+        def judge(leaf: Leaf) -> Outcome:
+            mine = [sketch for sketch in built if sketch.column == leaf.column and sketch in self.sample.sketches]
+            said = (self._rejected(leaf, sketch) for sketch in mine)
+            return agreed((Outcome(reject, np.zeros_like(reject)) for reject in said), self.sampled)
+
+        return judge_predicate(predicate, judge, self.sampled).reject
+
+    def _rejected(self, leaf: Leaf, sketch: Sketch) -> Bools:
+        key = id(leaf), sketch
+        if key not in self._rejects:
+            self._rejects[key] = _judge(self.sample.sketches[sketch], leaf, self.sampled)
+        return self._rejects[key]
+
+    def kept_share(self, questions: Sequence[Question], built: Built) -> Floats:
+        """For each pack of the sample what it says of the share of the table's packs that the calls keep; the mean is the share.
+
+        Packs that footers reject are known of the whole table. Of the others the sampled ones speak. Of the pack that a literal was
+        drawn from it is known that it is kept; the others speak for the others.
+        """
+        shares = np.zeros(self.sampled)
+        for asked in questions:
+            others = asked.bounded[self.sample.at].copy()
+            others[asked.drawn_from] = False
+            bounded = float(np.count_nonzero(asked.bounded)) - len(asked.drawn_from)
+            certain, seen = len(asked.drawn_from) / self.packs, int(np.count_nonzero(others))
+            if seen:
+                shares += asked.weight * (certain + self.kept(asked, built) * others * (bounded / self.packs * self.sampled / seen))
+            else:
+                shares += asked.weight * (certain + max(0.0, bounded) / self.packs)
+        return shares
+
+
+def _judge(rows: SketchRows, leaf: Leaf, packs: int) -> Bools:
+    at_once = rows.packs_at_once(leaf.test)
+    parts = [slice(begin, min(packs, begin + at_once)) for begin in range(0, packs, at_once)]
+    rejects = [rows.judge(leaf.test, part, accepts=False).reject for part in parts]
+    return np.concatenate(rejects) if rejects else partial(packs).reject
+
+
+def bounded_sample(questions: Sequence[Question], sample: PackSample) -> float:
+    """How many packs of the sample, on average over the calls, the footers leave to be judged."""
+    return math.fsum(each.weight * float(np.count_nonzero(each.bounded[sample.at])) for each in questions)
+
+
+def try_table(name: str, path: str, columns: Sequence[str], most_packs: int = SAMPLE_PACKS) -> Trial:
+    """Builds every sketch of these columns on a sample of the table's packs.
+
+    Raises:
+        AdviceError: the table can't be read.
+    """
+    table = table_packs(name, path, columns)
+    sketches = [sketch for column, type_ in table.types.items() for sketch in kinds_for(column, type_)]
+    return Trial(sample_packs(table, sketches, table.sampled(most_packs)))

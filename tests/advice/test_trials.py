@@ -99,7 +99,7 @@ def test_a_sample_says_what_all_packs_would(sales: Path) -> None:
         (Leaf(("day",), Operator.EQUAL), Bloom("day")),
     ):
         shares = [float(trial.kept_share(trial.questions(predicate, {}), frozenset((sketch,))).mean()) for trial in (every, some)]
-        assert shares[0] == pytest.approx(shares[1], rel=0.5, abs=0.01)
+        assert shares[0] == pytest.approx(shares[1], abs=0.03)
 
 
 def run(*arguments: str | Path) -> Any:
@@ -112,8 +112,8 @@ def run(*arguments: str | Path) -> Any:
     ("sql", "kinds"),
     [
         ("select price from sales where customer = 23", [("bloom", "customer")]),
-        ("select price from sales where shop = 14", [("valueset", "shop")]),
-        ("select price from sales where shop between 14 and 15", [("valueset", "shop")]),
+        ("select price from sales where shop = 14", [("valueset or histogram", "shop")]),
+        ("select price from sales where shop between 14 and 15", [("valueset or histogram", "shop")]),
         ("select price from sales where code like 'ab%' and price > 2", []),
         ("select price from sales where code like '%b-0001'", [("cmap", "code")]),
         # The one customer of all packs.
@@ -126,7 +126,8 @@ def test_the_kind_that_serves_a_query_is_advised(sales: Path, tmp_path: Path, sq
     log.write_text(sql, encoding="utf-8")
     found = run("--sql", log, "--table", f"sales={sales}", "--budget", "50%")
     indexes = [item for item in found["items"] if item["kind"] != "cluster_by"]
-    assert [(item["kind"], item["columns"][0]) for item in indexes] == kinds
+    assert [item["columns"][0] for item in indexes] == [column for _, column in kinds]
+    assert all(item["kind"] in kind for item, (kind, _) in zip(indexes, kinds, strict=True))
     for item in indexes:
         assert item["build_s"] is not None and item["refresh"] > 0 and item["gain_low"] <= item["gain_bytes"] <= item["gain_high"]
         assert [set(each) for each in item["kept"]] == [{"query", "before", "after", "low", "high"}]

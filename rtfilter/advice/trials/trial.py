@@ -46,8 +46,8 @@ class Trial:
         self.sample, self.existing = sample, existing
         self._rows: tuple[DrawnRow, ...] | None = None
         self._of_rows: dict[tuple[Predicate, int], tuple[Question, ...]] = {}
-        # By the identity of a leaf, which the question that holds it keeps alive.
-        self._rejects: dict[tuple[int, Sketch], Bools] = {}
+        # By the identity of a leaf, which stays alive beside its verdicts.
+        self._rejects: dict[tuple[int, Sketch], tuple[Leaf, Bools]] = {}
 
     @property
     def packs(self) -> int:
@@ -103,8 +103,8 @@ class Trial:
     def _rejected(self, leaf: Leaf, sketch: Sketch) -> Bools:
         key = id(leaf), sketch
         if key not in self._rejects:
-            self._rejects[key] = _judge(self.sample.sketches[sketch], leaf, self.sampled)
-        return self._rejects[key]
+            self._rejects[key] = leaf, _judge(self.sample.sketches[sketch], leaf, self.sampled)
+        return self._rejects[key][1]
 
     def kept_share(self, questions: Sequence[Question], built: Built) -> Floats:
         """For each pack of the sample what it says of the share of the table's packs that the calls keep; the mean is the share.

@@ -15,6 +15,7 @@ from rtfilter.advice.packs.by_formulas import LEAST_GAIN, advised_by_packs, advi
 from rtfilter.advice.packs.by_trials import advised_by_trials, trial_of
 from rtfilter.advice.packs.item import Item
 from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.trials.table_packs import SAMPLE_PACKS
 from rtfilter.advice.votes.best_of_tree import ORDER, parser_votes
 from rtfilter.advice.votes.choose_columns import MIN_GAIN, Choice, WeightedVote, choose_columns
 from rtfilter.advice.votes.freq import freq_votes
@@ -29,7 +30,10 @@ STRATEGIES = ("freq", "parser", "estimate")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`budget`: bytes, or a share of each table's bytes as "10%"; None for all. `exclude`: tables that get no advice."""
+    """`budget`: bytes, or a share of each table's bytes as "10%"; None for all. `exclude`: tables that get no advice.
+
+    `sample_packs`: most row groups of a table that are tried.
+    """
 
     strategy: str = "estimate"
     budget: str | None = "10%"
@@ -40,6 +44,7 @@ class Settings:
     order: int = ORDER
     min_gain: float = MIN_GAIN
     exclude: tuple[str, ...] = ()
+    sample_packs: int = SAMPLE_PACKS
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -215,14 +220,13 @@ def _items(
     for name, asked in sorted(askings(judged, tables).items()):
         table = tables[name]
         left = budget_bytes(settings.budget, table.bytes)
-        trial = trial_of(asked, table) if name in at_hand and settings.strategy == "estimate" else None
+        trial = trial_of(asked, table, settings.sample_packs) if name in at_hand and settings.strategy == "estimate" else None
         if trial is not None:
             found += advised_by_trials(asked, table, trial, left)
-            ranked = [item for item in advised_by_packs(asked, table, LEAST_GAIN) if item.kind == "cluster_by"]
-        elif settings.strategy == "estimate":
-            ranked = advised_by_packs(asked, table, LEAST_GAIN)
-        else:
-            ranked = advised_by_votes(asked, table, votes.get(name, {}))
+            found += [item for item in advised_by_packs(asked, table, LEAST_GAIN) if item.kind == "cluster_by"]
+            continue
+        by_packs = settings.strategy == "estimate"
+        ranked = advised_by_packs(asked, table, LEAST_GAIN) if by_packs else advised_by_votes(asked, table, votes.get(name, {}))
         for item in ranked:
             # A sorted copy is told with its bytes; the budget is for indexes.
             if item.kind == "cluster_by" or (item.cost_bytes or 0) <= left:

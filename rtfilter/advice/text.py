@@ -24,6 +24,10 @@ def _items(advice: Advice) -> Iterator[str]:
         yield "Nothing to build."
     for item in advice.items:
         yield f"{item['rank']}. {item['kind']} on {item['table']}.{', '.join(item['columns'])}  [{item['id']}]"
+        if item["kind"] == "drop":
+            yield f"   index {item['index']}: {item['reason']}"
+            yield f"   {item['command']}"
+            continue
         kinds = counted(len(item["queries"]), "kind", "kinds")
         yield f"   saves {saved_text(item)}; {size_text(item['cost_bytes'])}; {kinds} of queries"
         yield f"   {item['reason']} Confidence {item['confidence']}{_because(item)}."

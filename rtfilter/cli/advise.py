@@ -41,6 +41,13 @@ if TYPE_CHECKING:
 @click.option("--min-calls", type=click.FloatRange(min=0), default=1, show_default=True, help="Leave out what came less often.")
 @click.option("--min-ms", type=click.FloatRange(min=0), default=0, show_default=True, help="Leave out what took less in all.")
 @click.option("--exclude", multiple=True, metavar="TABLE", help="A table that gets no advice. May be repeated.")
+@click.option(
+    "--sample-packs",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    help="Most row groups of a --table that are tried.",
+)
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="Most items.")
 @click.option(
     "--selectivity-threshold",

@@ -32,7 +32,8 @@ class Item:
     """One piece of advice. `gain_ms` is None where the log has no times, `gain_bytes` where the statistics have no bytes.
 
     `bounds`: the least and the greatest that the gain may be, as shares of it; None where no pack was tried. `build_s`: how long
-    building takes, `refresh`: seconds for each GB that is added. `kept`: what queries keep of the table's packs.
+    building takes, `refresh`: seconds for each GB that is added. `kept`: what queries keep of the table's packs. `index`: the
+    one to drop, by name.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Item:
     build_s: float | None = None
     refresh: float | None = None
     kept: tuple[KeptBefore, ...] = ()
+    index: str | None = None
 
     @property
     def confidence(self) -> str:
@@ -58,7 +60,8 @@ class Item:
 
     @property
     def id(self) -> str:
-        return hashlib.sha256(repr((self.kind, self.table.lower(), self.columns)).encode()).hexdigest()[:12]
+        options = () if self.index is None else (self.index,)
+        return hashlib.sha256(repr((self.kind, self.table.lower(), self.columns, *options)).encode()).hexdigest()[:12]
 
     def to_dict(self, rank: int) -> dict[str, Any]:
         return {
@@ -79,6 +82,7 @@ class Item:
             "reason": self.reason,
             "command": self.command,
             "kept": [each.to_dict() for each in self.kept],
+            **({} if self.index is None else {"index": self.index}),
         }
 
     def _bound(self, end: int) -> float | None:

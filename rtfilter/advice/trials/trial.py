@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rtfilter.advice.trials.drawn_rows import DRAWN_ROWS, DrawnRow, draw_rows, drawn_calls
+from rtfilter.advice.trials.existing_indexes import ExistingIndex, existing_indexes
 from rtfilter.advice.trials.pack_sample import PackSample, kinds_for, sample_packs
 from rtfilter.advice.trials.questions import question
 from rtfilter.advice.trials.table_packs import SAMPLE_PACKS, table_packs
@@ -40,14 +41,19 @@ class Question:
 
 
 class Trial:
-    """The trials on one table. `existing`: the sketches of indexes that it has."""
+    """The trials on one table. `indexes`: those that it has."""
 
-    def __init__(self, sample: PackSample, existing: Built = NOTHING) -> None:
-        self.sample, self.existing = sample, existing
+    def __init__(self, sample: PackSample, indexes: tuple[ExistingIndex, ...] = ()) -> None:
+        self.sample, self.indexes = sample, indexes
         self._rows: tuple[DrawnRow, ...] | None = None
         self._of_rows: dict[tuple[Predicate, int], tuple[Question, ...]] = {}
         # By the identity of a leaf, which stays alive beside its verdicts.
         self._rejects: dict[tuple[int, Sketch], tuple[Leaf, Bools]] = {}
+
+    @property
+    def existing(self) -> Built:
+        """The sketches of the indexes that know all files."""
+        return frozenset(sketch for index in self.indexes if index.is_whole for sketch in index.sketches)
 
     @property
     def packs(self) -> int:
@@ -88,8 +94,8 @@ class Trial:
         return Question(asked, weight, np.array(sorted(set(places)), dtype=np.int64), kept)
 
     def kept(self, asked: Question, built: Built) -> Bools:
-        """The packs of the sample that a call keeps with these sketches, those of indexes that are there, and footers."""
-        kept: Bools = asked.bounded[self.sample.at] & ~self._judged(asked.predicate, built | self.existing)
+        """The packs of the sample that a call keeps with these sketches and the footers."""
+        kept: Bools = asked.bounded[self.sample.at] & ~self._judged(asked.predicate, built)
         return kept
 
     def _judged(self, predicate: SketchPredicate, built: Built) -> Bools:
@@ -144,5 +150,7 @@ def try_table(name: str, path: str, columns: Sequence[str], most_packs: int = SA
         AdviceError: the table can't be read.
     """
     table = table_packs(name, path, columns)
+    indexes = existing_indexes(table.listed)
     sketches = [sketch for column, type_ in table.types.items() for sketch in kinds_for(column, type_)]
-    return Trial(sample_packs(table, sketches, table.sampled(most_packs)))
+    there = [sketch for index in indexes for sketch in index.sketches]
+    return Trial(sample_packs(table, [*sketches, *there], table.sampled(most_packs)), indexes)

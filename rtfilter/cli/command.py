@@ -10,6 +10,7 @@ from rtfilter.cli.build_jar import build_jar
 from rtfilter.cli.calibrate import calibrate
 from rtfilter.cli.demo import demo
 from rtfilter.cli.doctor import doctor
+from rtfilter.cli.estimate import estimate
 from rtfilter.cli.explain import explain, whynot
 from rtfilter.cli.failure import ENVIRONMENT_HELP, CleanErrors
 from rtfilter.cli.index import index
@@ -25,5 +26,5 @@ def main() -> None:
     the large side are opened at all."""
 
 
-for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index, advise, stats, quantiles):
+for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index, advise, estimate, stats, quantiles):
     main.add_command(command)

@@ -66,6 +66,7 @@ LAYERS = (
     ),
     Layer("rtfilter/store", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
     Layer("rtfilter/advice", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
+    Layer("rtfilter/estimate", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),
     Layer("rtfilter/feedback", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),
     Layer("rtfilter/host", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE)),
     # The bridge says what is there and does what it is told; who decides is on the other side of the pipe.
@@ -207,7 +208,15 @@ print(*sorted({name.split(".")[0] for name in sys.modules}))
 """
 
 
-LOADED_WITHOUT_SPARK = ("planner", "rtfilter.options", "rtfilter.report", "rtfilter.store", "rtfilter.advice", "rtfilter.host")
+LOADED_WITHOUT_SPARK = (
+    "planner",
+    "rtfilter.options",
+    "rtfilter.report",
+    "rtfilter.store",
+    "rtfilter.advice",
+    "rtfilter.estimate",
+    "rtfilter.host",
+)
 
 
 @pytest.mark.parametrize("package", LOADED_WITHOUT_SPARK)

@@ -18,6 +18,7 @@ from rtfilter.advice.event_logs.queries import JoinFacts, JoinSide, Key, ScanFac
 
 _PATHS = re.compile(r"\w+\((\d+) paths\)\[(.*)\]", re.DOTALL)
 _PLAN_ID = re.compile(r"plan_id=\d+")
+BROADCAST = "BroadcastExchange"
 FILES, BYTES = "number of files read", "size of files read"
 
 
@@ -97,8 +98,15 @@ def _walk(plan: PlanNode) -> list[tuple[PlanNode, bool, bool]]:
 
 
 def identity_of(node: PlanNode) -> tuple[str, str]:
-    """An operator by its name and text, without the number that each plan gives its exchanges."""
-    return node.name, _PLAN_ID.sub("", node.text)
+    """An operator by its name and text, without the number that each plan gives its exchanges.
+
+    Broadcasts of different tables may have one text: they are told by what they broadcast.
+    """
+    text = _PLAN_ID.sub("", node.text)
+    below = node
+    while node.name == BROADCAST and len(below.children) == 1 and not any(attributes_in(below.text)):
+        below = below.children[0]
+    return node.name, text if below is node else f"{text} of {below.text}"
 
 
 def join_identity(node: PlanNode) -> tuple[str, ...] | None:
@@ -121,6 +129,7 @@ class Counted:
         ran = any(number in values for numbers in facts.rows_of.values() for number in numbers)
         self.absent = 0 if has_ended and ran else None
         self.places = self._places()
+        self._best = self._best_of_twins()
 
     def _places(self) -> dict[int, int]:
         """The place of each scan among those that are told of. A scan that was planned twice and ran once has one."""
@@ -135,12 +144,15 @@ class Counted:
         return found
 
     def scans(self) -> tuple[ScanFacts, ...]:
-        # Of twins the one that ran stands for both.
+        return tuple(self._scan(self.facts.scans[self._best[place]]) for place in sorted(self._best))
+
+    def _best_of_twins(self) -> dict[int, int]:
+        """By place the scan that ran, which stands for its twins."""
         best: dict[int, int] = {}
         for number, place in self.places.items():
             if place not in best or self._any(self.facts.scans[number].metrics):
-                best.setdefault(place, number) if not self._any(self.facts.scans[number].metrics) else best.update({place: number})
-        return tuple(self._scan(self.facts.scans[best[place]]) for place in sorted(best))
+                best[place] = number
+        return best
 
     def joins(self) -> tuple[JoinFacts, ...]:
         return tuple(self._join(nodes) for nodes in self.facts.joins.values())
@@ -155,7 +167,16 @@ class Counted:
         if what in self.facts.repeated or what not in self.facts.rows_of:
             return None
         known = [self.values[number] for number in self.facts.rows_of[what] if number in self.values]
-        return sum(known) if known else self.absent
+        if known:
+            return sum(known)
+        # Where a scan below has counted nothing at all, another one's exchange was taken in its place.
+        below = [scan for each in node.below() if each.is_scan and (scan := self.facts.scans.get(each.metrics.get(ROWS, -1)))]
+        return self.absent if all(self._any(self._ran_as(scan).metrics) for scan in below) else None
+
+    def _ran_as(self, scan: _Scan) -> _Scan:
+        """The twin of a scan that ran, or itself."""
+        place = self.places.get(scan.metrics[ROWS])
+        return scan if place is None else self.facts.scans[self._best[place]]
 
     def _any(self, metrics: Mapping[str, int]) -> bool:
         return any(number in self.values for number in metrics.values())
@@ -177,7 +198,7 @@ class Counted:
             predicate=condition.predicate,
             partial=condition.partial,
             filters=pushed,
-            rows=self.values.get(scan.metrics[ROWS], None if scan.is_cached else self.absent),
+            rows=self.values.get(scan.metrics[ROWS], self.absent if not scan.is_cached and self._any(scan.metrics) else None),
             ms=self._value(scan, SCAN_TIME),
             files=self._value(scan, FILES),
             bytes=self._value(scan, BYTES),

@@ -1,0 +1,155 @@
+"""Does `rtfilter estimate` name the joins that gain? What it says of an event log of TPC-DS, and what rtfilter gains. No test.
+
+    python tests/measure/estimate_against_gains.py OUT SF [--layout natural] [--runs 3] [--queries 3,7] [--steps log,gains,compare]
+
+Step `log` runs the queries in plain Spark, without our jar, and keeps the event log. `gains` runs them off and on in turns.
+`compare` reads both: of the queries that are said to gain how many do, and Spearman's correlation of the middle of the range with
+the measured gain. Each step can be repeated alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from rtfilter.bench.suites.data_cache import DataCache, data_directory
+from rtfilter.bench.suites.suite import DataRequest, SuiteData
+from rtfilter.estimate.estimate import Estimate, estimate_logs
+from tpcds.suite import SPARK_CONF, SUITE
+
+WARM = "warm up"
+# A gain is one that is above this.
+LEAST_MS = 10.0
+
+
+def prepared(sf: float, layout: str, queries: str | None) -> SuiteData:
+    wanted = tuple(queries.split(",")) if queries else None
+    return SUITE.prepare(DataRequest(sf, None, layout, DataCache(data_directory(None)), print, query_ids=wanted))
+
+
+def make_log(data: SuiteData, out: Path) -> None:
+    """Each query once to warm up, and once more under its name."""
+    from pyspark.sql import SparkSession
+
+    logs = out / "events"
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir(parents=True)
+    conf = {
+        **SPARK_CONF,
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": logs.resolve().as_uri(),
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.driver.memory": "5g",
+        "spark.log.level": "ERROR",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.appName("estimate").master("local[2]")
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    for name, path in data.tables.items():
+        spark.read.parquet(str(path)).createOrReplaceTempView(name)
+    for query in data.queries:
+        for description in (WARM, f"q{query.id}"):
+            spark.sparkContext.setJobDescription(description)
+            spark.sql(query.spark_sql).collect()
+        print(f"q{query.id} is in the log", flush=True)
+    spark.stop()
+
+
+def measure_gains(data: SuiteData, out: Path, runs: int) -> None:
+    """Times of each query with the layer off and on."""
+    from rtfilter.bench.engines.spark_engine import SparkEngine, register_tables
+    from rtfilter.bench.engines.spark_session import nothing_learned, start_session
+    from rtfilter.bench.run.interleaved import steps
+
+    spark = start_session("gains", "local[2]", driver_memory_gb=5, conf={**SPARK_CONF, **nothing_learned(out)})
+    register_tables(spark, data.tables)
+    engines = {mode: SparkEngine(spark, mode) for mode in ("off", "rtfilter")}
+    took: dict[str, dict[str, list[float]]] = {}
+    for step in steps(data.queries, tuple(engines), runs, warmup=1):
+        ms = engines[step.mode].run(step.query).ms
+        if step.measured:
+            took.setdefault(f"q{step.query.id}", {}).setdefault(step.mode, []).append(ms)
+            (out / "gains.json").write_text(json.dumps(took, indent=1))
+    spark.stop()
+
+
+def compare(out: Path) -> None:
+    took = json.loads((out / "gains.json").read_text())
+    logs = [path for path in (out / "events").iterdir() if not path.name.startswith(".")]
+    found = estimate_logs(logs, {})
+    said = by_query(found)
+    rows = []
+    for name, modes in took.items():
+        off, on = (sorted(modes[mode]) for mode in ("off", "rtfilter"))
+        noise = off[-1] - off[0] if len(off) > 1 else 0.0
+        gained = median(off) - median(on)
+        least, most, sure = said.get(name, (0.0, 0.0, False))
+        rows.append((name, median(off), gained, noise, least, most, sure))
+    for name, off, gained, noise, least, most, sure in sorted(rows, key=lambda row: -row[2]):
+        mark = "named" if sure else "maybe" if most > 0 else ""
+        print(f"{name:>5} {off:8,.0f} ms  gained {gained:8,.0f}  noise {noise:6,.0f}  said {least:7,.0f} to {most:7,.0f}  {mark}")
+    named = [row for row in rows if row[6]]
+    right = [row for row in named if row[2] > max(LEAST_MS, 0.0)]
+    print(f"of {len(named)} queries with joins that surely gain {len(right)} do")
+    middles, gains = [(row[4] + row[5]) / 2 for row in rows], [row[2] for row in rows]
+    print(f"Spearman of the middle and the gain over {len(rows)} queries: {spearman(middles, gains):.2f}")
+    ends = [spearman([row[place] for row in rows], gains) for place in (4, 5)]
+    print(f"of the lower end: {ends[0]:.2f}, of the upper end: {ends[1]:.2f}")
+
+
+def by_query(found: Estimate) -> dict[str, tuple[float, float, bool]]:
+    """By query the range of its gain, and whether one of its joins is sure to gain."""
+    sure = {each.query for each in found.joins if each.is_sure}
+    return {name: (saved.least, saved.most, name in sure) for name, saved in found.by_query.items() if name != WARM}
+
+
+def spearman(first: list[float], second: list[float]) -> float:
+    ranks = [_ranks(np.array(each)) for each in (first, second)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks, those of equal values averaged."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return np.asarray((ends - (counts - 1) / 2.0)[place])
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description="Holds `rtfilter estimate` against measured gains.")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("sf", type=float)
+    parser.add_argument("--layout", default="natural")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--queries", metavar="3,7,19")
+    parser.add_argument("--steps", default="log,gains,compare")
+    options = parser.parse_args(arguments)
+    steps = options.steps.split(",")
+    if len(steps) > 1:
+        # A process settles its jars once: plain Spark must have none of ours.
+        for step in steps:
+            subprocess.run([sys.executable, __file__, *arguments, "--steps", step], check=True)
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    if steps == ["log"]:
+        make_log(prepared(options.sf, options.layout, options.queries), options.out)
+    elif steps == ["gains"]:
+        measure_gains(prepared(options.sf, options.layout, options.queries), options.out, options.runs)
+    elif steps == ["compare"]:
+        compare(options.out)
+    else:
+        parser.error(f"--steps is {options.steps!r}; it is one or more of log, gains, compare.")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

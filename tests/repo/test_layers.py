@@ -65,6 +65,7 @@ LAYERS = (
         for report in ("report", "report_digest", "report_plan", "report_table")
     ),
     Layer("rtfilter/store", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
+    Layer("rtfilter/star_tree", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
     Layer("rtfilter/advice", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
     Layer("rtfilter/estimate", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),
     Layer("rtfilter/feedback", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),
@@ -215,6 +216,7 @@ LOADED_WITHOUT_SPARK = (
     "rtfilter.store",
     "rtfilter.advice",
     "rtfilter.estimate",
+    "rtfilter.star_tree",
     "rtfilter.host",
 )
 

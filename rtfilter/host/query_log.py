@@ -16,6 +16,8 @@ from rtfilter.masking import without_secrets
 from rtfilter.private_files import check_own, open_own
 from rtfilter.report import report_from_record
 from rtfilter.report_digest import without_literals
+from rtfilter.shapes.query_shape import query_shape
+from rtfilter.version import LOG_VERSION
 
 # Of every line, and so of every log of ours. Logs of others begin with a time too.
 BEGINS = b'{"time":"####-##-##T##:##:##.###+00:00","query":"'
@@ -27,10 +29,19 @@ _torn: set[str] = set()
 
 
 def log_line(record: Mapping[str, Any], now: datetime, literals: bool = False) -> bytes:
-    """The line of one execution: the time at which it ended, and its report; without `literals` digests stand in their place."""
+    """The line of one execution: the time at which it ended, its report, and what it asked of its tables; without `literals`
+    digests stand in their place."""
     report = report_from_record(record)
     told = (report if literals else without_literals(report)).to_dict()
-    entry = {"time": now.astimezone(UTC).isoformat(timespec="milliseconds"), **told}
+    entry = {
+        "time": now.astimezone(UTC).isoformat(timespec="milliseconds"),
+        **told,
+        "version": LOG_VERSION,
+        "ms": None if record.get("ms") is None else round(record["ms"], 1),
+        "failed": bool(record.get("failed")),
+        "again": bool(record.get("again")),
+        "shape": query_shape(record.get("asked") or (), report.filters, literals),
+    }
     return without_secrets(json.dumps(entry, separators=(",", ":"), default=str)).encode() + b"\n"
 
 

@@ -223,7 +223,9 @@ class Requests:
                 for nodes in frame.json["plans"]:
                     self._seen_rows.tell(rows_left(parse_snapshot(nodes)))
         finally:
-            self._accounts.add(frame.json["record"], options)
+            record = dict(frame.json["record"])
+            record.update((key, frame.json[key]) for key in ("asked", "again", "ms", "failed") if key in frame.json)
+            self._accounts.add(record, options)
         return {}, b""
 
     def _tasks(self, frame: Frame) -> tuple[Message, bytes]:

@@ -276,7 +276,7 @@ def test_lines_that_cannot_be_read_are_counted_and_named(stats: Path, tmp_path: 
     assert skipped == {
         "broken lines, which are no JSON": 3,
         "lines of more than 4194304 characters": 1,
-        "lines of rtfilter's own query log, which say nothing of conditions yet": 1,
+        "lines of rtfilter's own query log of before it told conditions": 1,
         "lines that are no JSON objects": 1,
         "lines whose weight is no number from 0 on": 2,
         "lines without a statement": 2,

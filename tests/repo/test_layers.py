@@ -66,6 +66,7 @@ LAYERS = (
     ),
     Layer("rtfilter/store", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
     Layer("rtfilter/star_tree", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
+    Layer("rtfilter/shapes", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host", "rtfilter.store", "rtfilter.advice")),
     Layer("rtfilter/advice", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
     Layer("rtfilter/estimate", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),
     Layer("rtfilter/feedback", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "rtfilter.host")),
@@ -217,6 +218,7 @@ LOADED_WITHOUT_SPARK = (
     "rtfilter.advice",
     "rtfilter.estimate",
     "rtfilter.star_tree",
+    "rtfilter.shapes",
     "rtfilter.host",
 )
 

@@ -133,7 +133,8 @@ def test_the_log_has_a_report_per_query_and_one_that_cannot_be_written_fails_non
     spark.conf.set("rtfilter.log.path", str(log))
     reason(spark)
     reason(spark, "select v from odd join dim on k = id where name = 'n5'")
-    lost, won = [json.loads(line) for line in log.read_text().splitlines()]
+    off, lost, off_too, won = [json.loads(line) for line in log.read_text().splitlines()]
+    assert off["reason"] == off_too["reason"] == "LAYER_OFF" and off["shape"]["digest"] == lost["shape"]["digest"]
     assert lost["filters"][0]["reason"] == "REJECTS_NO_PACK"
     scan = won["scans"][0]
     assert won["filters"][0]["packs_kept"] == scan["packs_kept"] == scan["packs_read"] == 1

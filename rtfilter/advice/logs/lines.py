@@ -10,11 +10,13 @@ from fractions import Fraction
 from typing import IO, Any
 
 from rtfilter.advice.workload.fingerprints import Calls, Exact, Fingerprint
+from rtfilter.version import LOG_VERSION
 
 STATEMENT_FIELDS = ("sql", "statement")
 MOST_LINE_CHARACTERS = 4 << 20
 MOST_EXAMPLES = 3
-OUR_OWN = "lines of rtfilter's own query log, which say nothing of conditions yet"
+OLD = "lines of rtfilter's own query log of before it told conditions"
+NEWER = "lines of rtfilter's query log of another version than this rtfilter knows"
 
 
 @dataclass(slots=True)
@@ -54,13 +56,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A query of a log. `statement` is None where the line has none; numbers are None where they are unknown."""
+    """A query of a log. `statement` is None where the line has none; numbers are None where they are unknown. `own`: what a line of
+    our own query log has."""
 
     statement: str | None
     weight: Exact
     ms: Exact | None
     entries: int | None
     entries_after: int | None
+    own: dict[str, Any] | None = None
 
 
 def log_lines(file: IO[str]) -> Iterator[tuple[int, LogLine | str]]:
@@ -81,7 +85,7 @@ def _read(line: str) -> LogLine | str:
         return "lines that are no JSON objects"
     text = next((content[key] for key in STATEMENT_FIELDS if isinstance(content.get(key), str)), None)
     if text is None and "filters" in content and "scans" in content:
-        return OUR_OWN
+        return _own(content)
     weight = exact_number(content.get("weight", 1))
     if weight is None:
         return "lines whose weight is no number from 0 on"
@@ -92,6 +96,13 @@ def _read(line: str) -> LogLine | str:
         entries=_whole(content.get("entries_in_filter")),
         entries_after=_whole(content.get("entries_post_filter")),
     )
+
+
+def _own(content: dict[str, Any]) -> LogLine | str:
+    version = content.get("version", 1)
+    if version != LOG_VERSION:
+        return OLD if version == 1 else NEWER
+    return LogLine(None, 1, exact_number(content.get("ms")), None, None, content)
 
 
 def exact_number(value: Any) -> Exact | None:

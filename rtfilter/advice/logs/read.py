@@ -1,4 +1,5 @@
-"""Reads logs of queries: SQL files, and lines of JSON with a statement. Line by line; what can't be read is counted and named."""
+"""Reads logs of queries: SQL files, lines of JSON with a statement, our own query log. Line by line; what can't be read is counted
+and named."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from rtfilter.advice.logs.lines import Reading, log_lines
+from rtfilter.advice.logs.lines import LogLine, Reading, log_lines
+from rtfilter.advice.logs.own_lines import OwnLines
 from rtfilter.advice.logs.sql_queries import fingerprint_of
 from rtfilter.advice.logs.sql_texts import NotUnderstoodError, statements
 from rtfilter.advice.statistics.tables import TableStatistics
@@ -25,6 +27,7 @@ class LogReader:
     def __init__(self, tables: Mapping[str, TableStatistics], accepts: Callable[[str], bool] | None = None) -> None:
         self._tables, self._accepts = tables, accepts
         self._texts: dict[str, Fingerprint | NotUnderstoodError | None] = {}
+        self._own = OwnLines(tables)
         self.reading = Reading()
 
     def read(self, logs: Sequence[str | Path], sql: Sequence[str | Path]) -> Reading:
@@ -57,10 +60,26 @@ class LogReader:
             place = f"{path}:{number}"
             if isinstance(line, str):
                 self.reading.skip(line, place)
+            elif line.own is not None:
+                self._add_own(line, place)
             elif line.statement is None:
                 self.reading.skip("lines without a statement", place)
             else:
                 self._add(line.statement, place, line.weight, line.ms, line.entries)
+
+    def _add_own(self, line: LogLine, place: str) -> None:
+        found = self._own.query(line.own or {})
+        if isinstance(found, str):
+            self.reading.skip(found, place)
+            return
+        self.reading.queries += 1
+        if not (found.fingerprint.uses or found.fingerprint.unknown_tables):
+            self.reading.empty += 1
+            return
+        calls = self.reading.workload.setdefault(found.fingerprint, Calls())
+        calls.add(line.weight, line.ms, None, found.sample)
+        for table, key, kept, total in found.joined:
+            calls.add_joined(table, key, kept, total)
 
     def _add(self, text: str, place: str, weight: Exact, ms: Exact | None, entries: int | None) -> None:
         if text in self._texts:

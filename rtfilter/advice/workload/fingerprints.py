@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import insort
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -39,6 +39,11 @@ class TableUse:
         return f"{self.table}: {self.predicate or 'no condition'}{' and more' if self.is_partial else ''}"
 
 
+def literals_of(uses: Iterable[TableUse]) -> Sample:
+    """What one call compares with, use by use and leaf by leaf."""
+    return tuple(tuple(leaf.literals for leaf in leaves(use.predicate)) for use in uses)
+
+
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """A query without its literals. `aggregates`: as (function, columns), `plain`: whether something else than group keys and
@@ -58,7 +63,7 @@ class Fingerprint:
     @property
     def literals(self) -> Sample:
         """What the statement that this was made of compares with."""
-        return tuple(tuple(leaf.literals for leaf in leaves(use.predicate)) for use in self.uses)
+        return literals_of(self.uses)
 
     def __str__(self) -> str:
         unknown = f"tables without statistics: {', '.join(self.unknown_tables)}" if self.unknown_tables else ""
@@ -66,10 +71,24 @@ class Fingerprint:
 
 
 @dataclass(slots=True)
+class PackShare:
+    """How many packs scans had when runtime filters of a join looked at them, and how many were left: sums over all calls."""
+
+    kept: int = 0
+    total: int = 0
+
+    @property
+    def share(self) -> float:
+        return self.kept / self.total
+
+
+@dataclass(slots=True)
 class Calls:
     """How often a fingerprint came (`weight`; `lines` is the number of log lines), and its measured times and scanned entries.
 
-    `entries` counts weights by scanned entries, None where the log does not say. `samples`: literals of calls, with their weights.
+    `entries` counts weights by scanned entries, None where the log does not say. `joined`: by table and join key what runtime
+    filters on that key left of the packs, where our own query log has measured it: the names are those of the statistics, as in
+    `TableUse.join_keys`. `samples`: literals of calls, with their weights.
     """
 
     lines: int = 0
@@ -78,7 +97,13 @@ class Calls:
     timed: Exact = 0
     entries: Counter[int | None] = field(default_factory=Counter)
     samples: dict[Sample, Exact] = field(default_factory=dict)
+    joined: dict[tuple[str, str], PackShare] = field(default_factory=dict)
     _digests: list[tuple[bytes, Sample]] = field(default_factory=list)
+
+    def add_joined(self, table: str, key: str, kept: int, total: int) -> None:
+        found = self.joined.setdefault((table, key), PackShare())
+        found.kept += kept
+        found.total += total
 
     def add(self, weight: Exact, ms: Exact | None, entries: int | None, sample: Sample = ()) -> None:
         self.lines += 1

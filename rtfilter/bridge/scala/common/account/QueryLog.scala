@@ -36,6 +36,7 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
   @volatile var wantsEnd = false
   /** Why the layer has no part, where it has none: `whyIdle`. */
   @volatile var idle = "NOTHING_DUE"
+  def logs: Boolean = options.get(LayerOptions.LogPath).exists(_.nonEmpty)
   def isEmpty: Boolean = synchronized(decisions.isEmpty && fills.isEmpty)
   /** Decisions of plans that it ran, whatever became of them in later plans. */
   private val ofPlans = mutable.Set.empty[String]
@@ -60,6 +61,8 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   private val records = new mutable.LinkedHashMap[Run, QueryRecord]
   /** By decision: what was decided, and the run without an execution that it may be for. */
   private val planned = new mutable.LinkedHashMap[String, (ObjectNode, Option[Run])]
+  /** By execution: what the query log has of one of which there is no record. */
+  private val begun = new mutable.LinkedHashMap[Long, QueryRecord]
   private var lastExecution = -1L
   private var rdds = 0
 
@@ -74,6 +77,12 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     else if (atOnce) layer.session.sparkContext.setLocalProperty(NoExecution, null)
     else { rdds += 1; layer.session.sparkContext.setLocalProperty(NoExecution, s"$lastExecution $rdds $why") }
   }
+
+  /** A plan without stages is about to run, whose options are the session's of this moment. */
+  def begun(layer: LayerSession, plan: SparkPlan): Unit = Try(for (id <- layer.executionId if layer.logs) synchronized {
+    begun.getOrElseUpdate(id, { val found = newRecord(layer, Some(id)); found.idle = whyIdle(layer, plan); found })
+    trim(begun)
+  })
 
   /** A stage is about to start. */
   def starts(layer: LayerSession): Unit = synchronized {
@@ -144,7 +153,8 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
       trim(records)
     }
     own.foreach(_.end())
-    own.filterNot(_.isEmpty)
+    // A plan that runs once more has its decisions in the record of the first time.
+    own.orElse(begun.remove(end.executionId)).orElse(Option(end.qe).map(q => newRecord(new LayerSession(q.sparkSession), Some(end.executionId)))).filter(r => !r.isEmpty || r.logs)
   }
 
   private def readsSomething(plan: SparkPlan): Boolean = collect(plan) { case leaf if leaf.children.isEmpty => leaf }
@@ -160,10 +170,16 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   def finished(host: PlannerHost, end: SparkListenerSQLExecutionEnd): Unit = ended(end).foreach { record =>
     try {
       val ran = if (record.wantsEnd) Try(plansThatRan(end)).getOrElse(Nil) else Nil
-      val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson, "plans" -> ran)).json
-      // Wrong options were warned of when the query was planned.
-      if (!answer.path("ok").asBoolean(false) && answer.path("kind").asText != "option") logWarning(Masking(s"rtfilter: ${answer.path("error").asText}"))
-    } catch { case NonFatal(e) => if (record.options.contains("rtfilter.log.path")) logWarning(Masking(s"rtfilter: execution ${end.executionId} is not logged: ${e.getMessage}")) }
+      val (asked, again) = if (record.logs) Try(asPlanned(end)(AskedPlans.of(end.qe, end.executionId))).getOrElse((Nil, false)) else (Nil, false)
+      if (!record.isEmpty || asked.nonEmpty) {
+        val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson, "plans" -> ran, "asked" -> asked, "again" -> again,
+          "ms" -> end.duration / 1e6, "failed" -> end.errorMessage.exists(_.nonEmpty))).json
+        val error = answer.path("error").asText
+        // Wrong options were warned of when the query was planned, with the layer on.
+        if (answer.path("kind").asText == "option") { if (asked.nonEmpty) new LayerSession(end.qe.sparkSession).warnOnce(error) }
+        else if (!answer.path("ok").asBoolean(false)) logWarning(Masking(s"rtfilter: $error"))
+      }
+    } catch { case NonFatal(e) => if (record.logs) logWarning(Masking(s"rtfilter: execution ${end.executionId} is not logged: ${e.getMessage}")) }
   }
 
   /**
@@ -171,8 +187,10 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
    * added up then. Checked on 4.3: `qe` is set on what is posted.
    */
   private def plansThatRan(end: SparkListenerSQLExecutionEnd): Seq[Seq[ObjectNode]] =
-    SQLExecution.withExecutionId(end.qe.sparkSession, end.executionId.toString)(end.qe.sparkSession.withActive(
-      collectWithSubqueries(end.qe.executedPlan) { case adaptive: AdaptiveSparkPlanExec => Snapshot.nodes(Snapshot.number(adaptive.executedPlan)) }))
+    asPlanned(end)(collectWithSubqueries(end.qe.executedPlan) { case adaptive: AdaptiveSparkPlanExec => Snapshot.nodes(Snapshot.number(adaptive.executedPlan)) })
+
+  private def asPlanned[T](end: SparkListenerSQLExecutionEnd)(body: => T): T =
+    SQLExecution.withExecutionId(end.qe.sparkSession, end.executionId.toString)(end.qe.sparkSession.withActive(body))
 
   /** The latest run in a session or in one that was cloned from it. */
   def last(session: String): Option[QueryRecord] = synchronized(

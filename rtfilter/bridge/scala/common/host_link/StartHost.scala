@@ -20,6 +20,8 @@ class StartHost(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     Try(if (layer.enabled && !PlannerHost.of(session).isWanted && isFor(plan)) PlannerHost.of(session).startAhead(layer.python))
+    // It listens for ends from then on; no process is started.
+    Try(if (layer.logs) PlannerHost.of(session))
     Try(plan.foreach(relation(_).foreach(files => StartHost.remember(session, files))))
     plan
   }

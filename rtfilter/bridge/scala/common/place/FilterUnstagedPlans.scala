@@ -18,8 +18,10 @@ class FilterUnstagedPlans(session: SparkSession) extends ColumnarRule {
   private lazy val fill = new FillFilters(session, atOnce = true)
 
   override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
-    override def apply(plan: SparkPlan): SparkPlan =
+    override def apply(plan: SparkPlan): SparkPlan = {
+      QueryLog.begun(layer, plan)
       if (layer.enabled && layer.adaptive && !FilterUnstagedPlans.isSeen(plan) && Try(StaticPredicates.concerns(layer, plan)).getOrElse(false)) fill(place(plan)) else plan
+    }
   }
 }
 

@@ -43,7 +43,7 @@ object Literals extends PredicateHelper {
     case _ => false
   }
 
-  private def isOfSparks(condition: Expression): Boolean = condition.exists {
+  def isOfSparks(condition: Expression): Boolean = condition.exists {
     case _: DynamicPruning | _: BloomFilterMightContain => true
     case _ => false
   }

@@ -39,9 +39,10 @@ object Snapshot {
     case other => other.children
   }
 
-  def nodes(root: NumberedNode): Seq[ObjectNode] = {
+  /** `sized`: with the tables' bytes, for which files may have to be listed. */
+  def nodes(root: NumberedNode, sized: Boolean = true): Seq[ObjectNode] = {
     val same = equalExchanges(root)
-    def walk(node: NumberedNode): Seq[ObjectNode] = describe(node, same.get(node.id)) +: node.children.flatMap(walk)
+    def walk(node: NumberedNode): Seq[ObjectNode] = describe(node, same.get(node.id), sized) +: node.children.flatMap(walk)
     walk(root)
   }
 
@@ -64,12 +65,12 @@ object Snapshot {
     }.toMap
   }
 
-  private def describe(node: NumberedNode, same: Option[Int]): ObjectNode = {
+  private def describe(node: NumberedNode, same: Option[Int], sized: Boolean): ObjectNode = {
     val plan = node.plan
     val json = Json.obj("id" -> node.id, "op" -> plan.nodeName, "children" -> node.children.map(_.id), "output" -> plan.output.map(_.exprId.id))
     def add(fields: (String, Any)*): Unit = fields.foreach { case (name, value) => Json.put(json, name, value) }
     plan match {
-      case scan: FileSourceScanExec => add(scanFields(scan): _*)
+      case scan: FileSourceScanExec => add(scanFields(scan, sized): _*)
       case project: ProjectExec => add("kind" -> "project", "exprs" -> project.projectList.map(SnapshotExpression(_)))
       case filter: FilterExec => add("kind" -> "filter", "condition" -> SnapshotExpression.condition(filter.condition),
         "conjuncts" -> SnapshotExpression.conjuncts(filter.condition))
@@ -120,12 +121,12 @@ object Snapshot {
     case _ => Nil
   }
 
-  private def scanFields(scan: FileSourceScanExec): Seq[(String, Any)] = {
+  private def scanFields(scan: FileSourceScanExec, sized: Boolean): Seq[(String, Any)] = {
     val relation = scan.relation
     // What ANALYZE TABLE has left. Checked on 4.3: a scan's logical link is its relation, or what was planned in one step with it.
     val logical = scan.logicalLink.flatMap(_.collectLeaves().collectFirst { case found: LogicalRelation if found.relation eq relation => found })
     val known = logical.flatMap(_.catalogTable).flatMap(_.stats)
-    val bytes = logical.filter(_ => known.isEmpty).map(sizeOf).getOrElse(BigInt(relation.sizeInBytes))
+    val bytes = Option.when(sized)(logical.filter(_ => known.isEmpty).map(sizeOf).getOrElse(BigInt(relation.sizeInBytes)))
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
       "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> bytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),

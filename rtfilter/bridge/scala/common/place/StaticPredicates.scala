@@ -5,16 +5,17 @@ import java.io.File
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{SparkVersion => _, _}
-import org.apache.spark.sql.catalyst.util.toPrettySQL
+import org.apache.spark.sql.catalyst.util.{toPrettySQL, DateTimeUtils}
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
-import org.apache.spark.sql.types.{BooleanType, DataType, Decimal, DecimalType}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import scala.util.Try
 
 /** What a query itself asks of a scan's columns (docs/protocol.md, "Static predicates"), for tables that may have an index. */
 object StaticPredicates extends PredicateHelper {
   private val MostValues = 10000
+  private val MostWritten = 1000
   private val MostRoots = 16
   private val StoreFolder = "_rtfilter"
   private val LookAgainMs = 60000L
@@ -98,15 +99,30 @@ object StaticPredicates extends PredicateHelper {
 
   private def known(place: Path): (Option[Boolean], Long) = stores.getOrDefault(place, (None, 0L))
 
-  private def test(e: Expression, columns: AttributeSet): ObjectNode = {
-    def joined(op: String, parts: Expression*) = Json.obj("op" -> op, "args" -> parts.map(test(_, columns)))
+  /**
+   * What the query log has of a scan's conditions, and of those on partition columns: all of them, whatever an index could say, and literals
+   * as people write them. `filter`: the one right above the scan.
+   */
+  def asked(scan: FileSourceScanExec, filter: Option[FilterExec]): Seq[(String, Seq[ObjectNode])] = {
+    def told(conditions: Seq[Expression], columns: AttributeSet) =
+      conditions.flatMap(splitConjunctivePredicates).filterNot(c => Literals.isOfSparks(c) || c.exists(_.isInstanceOf[RuntimeFilter])).map { c =>
+        val found = test(c, columns, asWritten = true)
+        if (c.exists(_.isInstanceOf[PlanExpression[_]])) found.put("subquery", true) else found
+      }
+    val (partition, data) = scan.output.partition(c => scan.relation.partitionSchema.fieldNames.contains(c.name))
+    Seq("asked" -> told(inOrder(scan, filter), AttributeSet(data) -- AttributeSet(scan.fileConstantMetadataColumns)), "of_partitions" -> told(scan.partitionFilters, AttributeSet(partition)))
+  }
+
+  private def test(e: Expression, columns: AttributeSet, asWritten: Boolean = false): ObjectNode = {
+    def joined(op: String, parts: Expression*) = Json.obj("op" -> op, "args" -> parts.map(test(_, columns, asWritten)))
     def leaf(op: String, column: Attribute, more: (String, Any)*) =
       if (!columns.contains(column)) other(column)
       else Json.obj(Seq("op" -> op, "column" -> column.name, "type" -> column.dataType.catalogString) ++ more: _*)
-    def compared(op: String, column: Attribute, value: Literal) = key(value, column.dataType).fold(other(column))(k => leaf(op, column, "value" -> k))
+    def told(value: Literal, column: Attribute) = if (asWritten) Some(written(value)) else key(value, column.dataType)
+    def compared(op: String, column: Attribute, value: Literal) = told(value, column).fold(other(column))(k => leaf(op, column, "value" -> k))
     def listed(column: Attribute, values: Iterable[Literal]) = {
-      val keys = if (values.size > MostValues) Nil else values.flatMap(key(_, column.dataType))
-      if (keys.size == values.size) leaf("in", column, "values" -> keys) else other(column)
+      val keys = if (values.size > (if (asWritten) MostWritten else MostValues)) Nil else values.flatMap(told(_, column))
+      if (keys.size == values.size) leaf("in", column, "values" -> keys) else if (asWritten) leaf("in", column, "count" -> values.size) else other(column)
     }
     def other(of: Expression) = Json.obj("op" -> "other", "columns" -> of.references.filter(columns.contains).map(_.name).toSeq.distinct)
     e match {
@@ -140,6 +156,16 @@ object StaticPredicates extends PredicateHelper {
     case _: LessThanOrEqual => ("le", "ge")
     case _: GreaterThan => ("gt", "lt")
     case _: GreaterThanOrEqual => ("ge", "le")
+  }
+
+  /** A literal for people: numbers and flags as such, moments in UTC, all else as text. */
+  private def written(literal: Literal): Any = (literal.value, literal.dataType) match {
+    case (null, _) => null
+    case (number: java.lang.Number, _: IntegralType) => number.longValue
+    case (number: java.lang.Number, FloatType | DoubleType) if !number.doubleValue.isNaN && !number.doubleValue.isInfinite => number.toString.toDouble
+    case (flag: Boolean, _) => flag
+    case (micros: Long, TimestampType) => DateTimeUtils.microsToInstant(micros).toString
+    case _ => literal.toString
   }
 
   /** A literal as a key of the column's domain: a number, hexadecimal text, or null; None when it has no place there. */

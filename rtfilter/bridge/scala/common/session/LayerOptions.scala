@@ -47,6 +47,7 @@ object LayerOptions {
   private val Prefix = "rtfilter."
   private val Spark = "spark."
   val Python = "rtfilter.python"
+  val LogPath = "rtfilter.log.path"
   /** As the column "set by" of rtfilter/options.py has it. */
   val Places: Set[String] = Set("rtfilter.store.location", "rtfilter.store.cacheDirectory", "rtfilter.store.cacheBytes", "rtfilter.log.path", "rtfilter.log.maxBytes", "rtfilter.log.literals",
     "rtfilter.feedback.path")

@@ -18,6 +18,9 @@ final class LayerSession(val session: SparkSession) extends Logging {
 
   def verify: Boolean = chosen.get("rtfilter.verify").exists(_.equalsIgnoreCase("true"))
 
+  /** Whether each query leaves a line in the query log. */
+  def logs: Boolean = chosen.get(LayerOptions.LogPath).exists(_.nonEmpty)
+
   def storeLocation: String = chosen.get("rtfilter.store.location").getOrElse("")
 
   def options: Map[String, String] = chosen.all

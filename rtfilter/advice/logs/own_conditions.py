@@ -1,0 +1,94 @@
+"""Conditions of our own query log made into predicates of one table, with literals where the log has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rtfilter.advice.workload.literals import BETWEEN, LIKE, Literal, Literals, number
+from rtfilter.advice.workload.predicates import Leaf, Operator, Predicate, all_of, any_of, opposite
+
+Json = Mapping[str, Any]
+# The table's own name of a column.
+Naming = Callable[[str], str]
+
+_RANGES = frozenset(("<", "<=", ">", ">="))
+_LOWER = frozenset((">", ">="))
+# How what is looked for stands in a pattern.
+_PATTERNS = {"like": "{}", "starts with": "{}%", "ends with": "%{}", "contains": "%{}%"}
+_OPERATORS = {
+    **{"=": Operator.EQUAL, "<=>": Operator.EQUAL, "in": Operator.IN},
+    **{"is null": Operator.IS_NULL, "is not null": Operator.IS_NOT_NULL},
+    **dict.fromkeys(_RANGES, Operator.RANGE),
+    **dict.fromkeys(_PATTERNS, Operator.LIKE),
+}
+
+
+def read_condition(condition: Json, name: Naming) -> Predicate:
+    """A condition of a line as docs/query-log.md has it.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is not such a condition.
+    """
+    if "all" in condition:
+        return _all(condition["all"], name)
+    if "any" in condition:
+        return any_of([read_condition(part, name) for part in condition["any"]])
+    if "not" in condition:
+        return opposite(read_condition(condition["not"], name))
+    if condition["op"] == "other":
+        return Leaf(tuple(map(name, condition["columns"])), Operator.FUNCTION)
+    operator = _OPERATORS.get(condition["op"], Operator.OTHER)
+    values = int(condition["values"]) if operator is Operator.IN else 1
+    return Leaf((name(condition["column"]),), operator, values, _literals(condition, operator))
+
+
+def _literals(condition: Json, operator: Operator) -> Literals | None:
+    values = condition.get("literals")
+    if not values:
+        return None
+    op = condition["op"]
+    if operator is Operator.LIKE:
+        looked_for = str(values[0])
+        return Literals((_PATTERNS[op].format(looked_for if op == "like" else _escaped(looked_for)),), LIKE)
+    found = dict.fromkeys(_literal(value) for value in values)
+    return Literals(tuple(sorted(found, key=repr)), op if op in _RANGES else "")
+
+
+def _escaped(text: str) -> str:
+    return "".join("\\" + each if each in "\\%_" else each for each in text)
+
+
+def _literal(value: Any) -> Literal:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return number(repr(value)) if isinstance(value, float) else value
+
+
+def _all(conditions: Sequence[Json], name: Naming) -> Predicate:
+    """Of conditions that must all hold; ranges of one column are one leaf, as BETWEEN is."""
+    parts: dict[object, Predicate] = {}
+    ranges: dict[str, list[Leaf]] = {}
+    for place, condition in enumerate(conditions):
+        read = read_condition(condition, name)
+        if isinstance(read, Leaf) and read.operator is Operator.RANGE:
+            parts.setdefault(read.column, read)
+            ranges.setdefault(read.column, []).append(read)
+        else:
+            parts[place] = read
+    for column, ends in ranges.items():
+        if len(ends) > 1:
+            parts[column] = replace(ends[0], literals=_between(ends))
+    predicate = all_of(list(parts.values()))
+    if predicate is None:
+        raise ValueError("no condition where there must be several")
+    return predicate
+
+
+def _between(ends: Sequence[Leaf]) -> Literals | None:
+    """The ends of a range, where it has two; that one may not belong to it is left open."""
+    known = [end.literals for end in ends if end.literals is not None]
+    low = [each.values[0] for each in known if each.form in _LOWER]
+    high = [each.values[0] for each in known if each.form in _RANGES - _LOWER]
+    return Literals((low[0], high[0]), BETWEEN) if len(ends) == 2 and len(low) == len(high) == 1 else None

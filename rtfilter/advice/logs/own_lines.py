@@ -1,0 +1,131 @@
+"""Lines of our own query log (docs/query-log.md) made into fingerprints: by the digest of their shape each shape once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rtfilter.advice.logs.own_conditions import Naming, read_condition
+from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.workload.fingerprints import Fingerprint, TableUse, literals_of
+from rtfilter.advice.workload.literals import Sample
+from rtfilter.advice.workload.predicates import leaves
+
+Json = Mapping[str, Any]
+# Shapes that are kept: a log has few different ones.
+MOST_SHAPES = 20_000
+AGAIN = "queries whose rows were there from an earlier run of the same frame"
+FAILED = "queries that failed or were cancelled"
+NO_PLAN = "queries whose plan could not be told"
+UNREADABLE = "lines whose shape can't be read"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuery:
+    """One line: what it is a call of, what runtime filters left of packs as (table, key, kept, total), and literals if known."""
+
+    fingerprint: Fingerprint
+    joined: tuple[tuple[str, str, int, int], ...] = ()
+    sample: Sample = ()
+
+
+class OwnLines:
+    """Reads lines of our own query log against the tables of the statistics."""
+
+    def __init__(self, tables: Mapping[str, TableStatistics]) -> None:
+        self._by_name = {name.lower(): table for name, table in tables.items()}
+        self._by_path = {_plain_path(table.path): table for table in tables.values() if table.path}
+        self._known: dict[str, Fingerprint] = {}
+
+    def query(self, line: Json) -> OwnQuery | str:
+        """What a line says; a text is the reason why it does not count."""
+        if line.get("failed"):
+            return FAILED
+        if line.get("again"):
+            return AGAIN
+        try:
+            shape = line["shape"]
+            scans = shape["scans"]
+            if not scans and shape["partial"]:
+                return NO_PLAN
+            fingerprint = self._known.get(shape["digest"])
+            if fingerprint is None:
+                fingerprint = self._fingerprint(shape)
+                if len(self._known) < MOST_SHAPES:
+                    self._known[shape["digest"]] = fingerprint
+            sample = literals_of(self._uses(scans)) if any(_has_literals(scan["predicate"]) for scan in scans) else ()
+            return OwnQuery(fingerprint, tuple(self._joined(scans)), sample)
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            return UNREADABLE
+
+    def _fingerprint(self, shape: Json) -> Fingerprint:
+        scans = shape["scans"]
+        aggregates = {(each["function"], tuple(each["columns"])) for scan in scans for each in scan["aggregates"]}
+        distinct = any(each["distinct"] for scan in scans for each in scan["aggregates"])
+        return Fingerprint(
+            uses=self._uses(scans),
+            aggregates=tuple(sorted(aggregates)),
+            plain=distinct or any(scan["rows"] for scan in scans),
+            limit=shape["limit"],
+            unknown_tables=tuple(sorted({scan["table"] for scan in scans if self._table(scan) is None})),
+        )
+
+    def _uses(self, scans: Sequence[Json]) -> tuple[TableUse, ...]:
+        """In an order of their own: plans of one query may name tables in any."""
+        return tuple(sorted((_use(scan, table) for scan in scans if (table := self._table(scan)) is not None), key=repr))
+
+    def _joined(self, scans: Sequence[Json]) -> Iterator[tuple[str, str, int, int]]:
+        for scan in scans:
+            measured = [join for join in scan["joins"] if "packs_kept" in join]
+            table = self._table(scan) if measured else None
+            if table is not None:
+                for join in measured:
+                    yield table.name, _naming(table)(join["column"]), int(join["packs_kept"]), int(join["packs_total"])
+
+    def _table(self, scan: Json) -> TableStatistics | None:
+        """By the place of its files, which may be a part of the table's, else by name."""
+        if scan["path"]:
+            path = _plain_path(scan["path"])
+            while path:
+                if path in self._by_path:
+                    return self._by_path[path]
+                path = path.rpartition("/")[0]
+        return self._by_name.get(scan["table"].lower())
+
+
+def _plain_path(path: str) -> str:
+    """A path as it is compared: of this machine without a scheme."""
+    plain = path.removeprefix("file:")
+    return ("/" + plain.lstrip("/") if plain != path else plain).rstrip("/")
+
+
+def _has_literals(condition: Any) -> bool:
+    if isinstance(condition, list):
+        return any(map(_has_literals, condition))
+    if not isinstance(condition, dict):
+        return False
+    return "literals" in condition or any(_has_literals(condition.get(word)) for word in ("all", "any", "not"))
+
+
+def _naming(table: TableStatistics) -> Naming:
+    def name(column: str) -> str:
+        known = table.column(column)
+        return column if known is None else known.name
+
+    return name
+
+
+def _use(scan: Json, table: TableStatistics) -> TableUse:
+    name = _naming(table)
+    predicate = None if scan["predicate"] is None else read_condition(scan["predicate"], name)
+    asked = dict.fromkeys(column for leaf in leaves(predicate) for column in leaf.columns)
+    return TableUse(
+        table=table.name,
+        predicate=predicate,
+        columns=tuple(sorted(map(name, scan["columns"]))),
+        is_partial=bool(scan["partial"]),
+        strangers=tuple(column for column in asked if table.column(column) is None),
+        join_keys=tuple(sorted({name(join["column"]) for join in scan["joins"]})),
+        group_keys=tuple(sorted(map(name, scan["group_keys"]))),
+    )

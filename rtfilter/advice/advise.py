@@ -25,6 +25,8 @@ from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse, 
 from rtfilter.advice.workload.predicates import BY_VALUE, leaves
 from rtfilter.errors import AdviceError
 
+# By table and query.
+Reasons = dict[tuple[str, str], str]
 STRATEGIES = ("freq", "parser", "estimate")
 
 
@@ -148,11 +150,11 @@ def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Set
     else:
         choices = {name: _choice(judged, table, settings) for name, table in sorted(known.items())}
         votes = {name: choice.weights for name, choice in choices.items() if choice.weights}
-    items = _items(judged, known, votes, settings, at_hand)
+    items, reasons = _items(judged, known, votes, settings, at_hand)
     return Advice(
         strategy=settings.strategy,
         items=[item.to_dict(rank) for rank, item in enumerate(items, 1)],
-        unserved=_unserved(counting, judged, known, items),
+        unserved=_unserved(counting, judged, known, items, reasons),
         votes=votes,
         notes=_notes(counting, known, choices),
         read=_read(reading),
@@ -215,15 +217,18 @@ def _items(
     votes: Mapping[str, Mapping[str, float]],
     settings: Settings,
     at_hand: Collection[str],
-) -> list[Item]:
+) -> tuple[list[Item], Reasons]:
+    """The items, and by table and query what trials say of why there is none."""
     found: list[Item] = []
+    reasons: Reasons = {}
     for name, asked in sorted(askings(judged, tables).items()):
         table = tables[name]
         left = budget_bytes(settings.budget, table.bytes)
         trial = trial_of(asked, table, settings.sample_packs) if name in at_hand and settings.strategy == "estimate" else None
         if trial is not None:
-            found += advised_by_trials(asked, table, trial, left)
-            found += [item for item in advised_by_packs(asked, table, LEAST_GAIN) if item.kind == "cluster_by"]
+            tried = advised_by_trials(asked, table, trial, left)
+            found += tried.items
+            reasons |= {(name, query): reason for query, reason in tried.reasons.items()}
             continue
         by_packs = settings.strategy == "estimate"
         ranked = advised_by_packs(asked, table, LEAST_GAIN) if by_packs else advised_by_votes(asked, table, votes.get(name, {}))
@@ -234,7 +239,7 @@ def _items(
                 found.append(item)
     if settings.strategy == "estimate":
         found.sort(key=lambda item: (-(item.gain_ms or 0.0), -(item.gain_bytes or 0.0), item.table, item.kind, item.columns))
-    return found[: settings.top]
+    return found[: settings.top], reasons
 
 
 def _unserved(
@@ -242,6 +247,7 @@ def _unserved(
     judged: Sequence[tuple[Fingerprint, Calls]],
     tables: Mapping[str, TableStatistics],
     items: Sequence[Item],
+    told: Reasons,
 ) -> list[dict[str, Any]]:
     """The queries that no item helps, each with its reasons; the most frequent first."""
     served = {query for item in items for query in item.queries}
@@ -249,7 +255,10 @@ def _unserved(
     found = []
     for fingerprint, calls in sorted(counting, key=lambda each: (-each[1].weight, each[0].id)):
         if fingerprint.id not in served:
-            reasons = [f"{use.table}: {_why(use, tables[use.table], fingerprint in clear)}" for use in fingerprint.uses]
+            reasons = [
+                f"{use.table}: {told.get((use.table, fingerprint.id)) or _why(use, tables[use.table], fingerprint in clear)}"
+                for use in fingerprint.uses
+            ]
             reasons += [f"{name}: no statistics of it" for name in fingerprint.unknown_tables]
             found.append(
                 {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from planner.counted import counted
 from rtfilter.advice.packs.askings import Asking
@@ -11,7 +12,9 @@ from rtfilter.advice.packs.by_formulas import LEAST_GAIN
 from rtfilter.advice.packs.commands import create_command
 from rtfilter.advice.packs.drops import idle_indexes
 from rtfilter.advice.packs.item import Item, path_of
+from rtfilter.advice.packs.orders import advised_order
 from rtfilter.advice.packs.tried import TriedGain, TriedTable
+from rtfilter.advice.packs.unserved import reasons_of
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.trials.costs import build_seconds, refresh_seconds, sketch_bytes
 from rtfilter.advice.trials.trial import Trial, try_table
@@ -26,13 +29,23 @@ def trial_of(asked: Sequence[Asking], table: TableStatistics, most_packs: int) -
     return try_table(table.name, table.path, known, most_packs) if table.path and table.has_bytes else None
 
 
-def advised_by_trials(asked: Sequence[Asking], table: TableStatistics, trial: Trial, most_bytes: float) -> list[Item]:
-    """The indexes that save the most within a budget, each with what it saves beside those before it; and those that may go."""
+@dataclass(frozen=True, slots=True)
+class TriedAdvice:
+    """The items of a table, and by query that none of them serves the reason."""
+
+    items: list[Item]
+    reasons: dict[str, str]
+
+
+def advised_by_trials(asked: Sequence[Asking], table: TableStatistics, trial: Trial, most_bytes: float) -> TriedAdvice:
+    """The indexes that save the most within a budget, each with what it saves beside those before it; an order; indexes to drop."""
     tried = TriedTable(asked, table, trial)
     costs = {sketch: max(1, sketch_bytes(trial.sample, sketch)) for sketch in tried.candidates()}
     ways = [_grown(tried, costs, most_bytes, by) for by in (lambda gain, cost: gain / cost, lambda gain, cost: gain)]
     chosen = max(ways, key=lambda each: (round(math.fsum(gain.bytes for _, gain in each), 3), -sum(costs[one] for one, _ in each)))
-    return [*(_item(sketch, gain, costs[sketch], tried) for sketch, gain in chosen), *idle_indexes(tried)]
+    indexes = [_item(sketch, gain, costs[sketch], tried) for sketch, gain in chosen]
+    items = [*indexes, *advised_order(tried), *idle_indexes(tried)]
+    return TriedAdvice(items, reasons_of(tried, items))
 
 
 def _grown(

@@ -1,0 +1,119 @@
+"""A tree of a table: dimensions and measures of a pyarrow table in, the rows of its tree out as a pyarrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rtfilter.errors import IndexDefinitionError, did_you_mean
+from rtfilter.star_tree.build import MAX_LEAF, build_tree
+from rtfilter.star_tree.conditions import Dimension
+from rtfilter.star_tree.measures import Measure
+from rtfilter.star_tree.states import COUNT, StoredColumn, count_name, ordered_values, stored_columns
+from rtfilter.star_tree.tree import StarTree
+from rtfilter.store.sketches.domain import LONG, domain_of, pack_values, why_no_values
+
+MOST_DIMENSIONS = 12
+# The columns of a tree's rows beside dimensions and measures: which dimensions are stars, and the row's number.
+STARS, ROW = "stars", "row"
+
+
+@dataclass(frozen=True, slots=True)
+class TableTree:
+    """A tree, its dimensions with their values, and its rows as a table.
+
+    Columns of `rows`: `row` (0, 1, …), `stars` (bit d: dimension d is the star), `d0`, `d1`, … the dimensions in split order (in
+    the table's own types, null at stars), and one for each stored column under its name.
+    """
+
+    tree: StarTree
+    dimensions: tuple[Dimension, ...]
+    rows: Any
+
+
+def tree_of_table(
+    table: Any,
+    types: Mapping[str, str],
+    dimensions: Sequence[str],
+    measures: Sequence[Measure],
+    *,
+    max_leaf: int = MAX_LEAF,
+    no_star: Sequence[str] = (),
+) -> TableTree:
+    """Builds the tree of a pyarrow table.
+
+    Args:
+        types: Spark's catalog text of the type of each column.
+        dimensions: In split order.
+        measures: What `parse_measures` gave.
+        max_leaf: A node of more rows is split.
+        no_star: Dimensions whose values are never summed up.
+
+    Raises:
+        IndexDefinitionError: a dimension is not there, is there twice, or of a type that has no order of keys.
+    """
+    check_dimensions(dimensions, types, no_star)
+    kept, values, codes = [], [], []
+    for name in dimensions:
+        column = table.column(name).combine_chunks()
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        distinct, places = ordered_values(column, types[name])
+        kept.append(_dimension(name, types[name], distinct, has_null=bool(column.null_count)))
+        values.append(distinct)
+        codes.append(places)
+    stored = stored_columns(table, types, measures)
+    tree = build_tree(
+        np.stack(codes, axis=1).astype(np.int32) if len(table) else np.zeros((0, len(codes)), np.int32),
+        [state for column in stored for state in column.states],
+        [merge for column in stored for merge in column.merges],
+        [dimension.size for dimension in kept],
+        max_leaf=max_leaf,
+        no_star=[dimensions.index(name) for name in no_star],
+    )
+    return TableTree(tree, tuple(kept), _rows(tree, values, stored))
+
+
+def check_dimensions(dimensions: Sequence[str], types: Mapping[str, str], no_star: Sequence[str] = ()) -> None:
+    """Raises IndexDefinitionError where dimensions can't be those of a tree."""
+    if not 1 <= len(dimensions) <= MOST_DIMENSIONS:
+        raise IndexDefinitionError(f"a star-tree has 1 to {MOST_DIMENSIONS} dimensions; {len(dimensions)} are named.")
+    for name in dimensions:
+        if name not in types:
+            raise IndexDefinitionError(f"the dimension {name!r}: the table has no such column. {did_you_mean(name, types)}")
+        if domain_of(types[name]) is None:
+            raise IndexDefinitionError(f"the dimension {name!r} is a {types[name]}, which a tree can't order.")
+        if list(dimensions).count(name) > 1:
+            raise IndexDefinitionError(f"the dimension {name!r} is there twice.")
+    for name in no_star:
+        if name not in dimensions:
+            raise IndexDefinitionError(f"no_star names {name!r}, which is no dimension. {did_you_mean(name, dimensions)}")
+
+
+def _dimension(name: str, spark_type: str, distinct: Any, *, has_null: bool) -> Dimension:
+    keys = pack_values(pa.chunked_array([distinct]), spark_type, distinct=False)
+    if keys is None:
+        raise IndexDefinitionError(f"the dimension {name!r}: {why_no_values(distinct.type, spark_type)}.")
+    if domain_of(spark_type) == LONG and keys.longs is not None:
+        return Dimension(name, spark_type, keys.longs, has_null)
+    return Dimension(name, spark_type, tuple(keys.strings or ()), has_null)
+
+
+def _rows(tree: StarTree, values: Sequence[Any], stored: Sequence[StoredColumn]) -> Any:
+    records = tree.rows
+    columns: dict[str, Any] = {ROW: pa.array(np.arange(len(records), dtype=np.int64)), STARS: pa.array(records.stars)}
+    for number, distinct in enumerate(values):
+        codes = records.codes[:, number]
+        is_none = (codes == len(distinct)) | (records.stars & (1 << number) != 0)
+        columns[f"d{number}"] = distinct.take(pa.array(codes, mask=is_none))
+    states, merged = iter(records.states), {}
+    for column in stored:
+        merged[column.name] = [next(states) for _ in column.states]
+    for column in stored:
+        counts = merged.get(count_name(column.source or ""), merged[COUNT])[0]
+        columns[column.name] = column.decode(merged[column.name], counts)
+    return pa.table(columns)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rtfilter.advice.event_files.events import DRIVER_UPDATES, END, EXECUTOR, LOG_START, START, TASK_END, UPDATE, whole_number
-from rtfilter.advice.event_logs.aggregates import groupings_of
+from rtfilter.advice.event_logs.aggregates import aggregation_of
+from rtfilter.advice.event_logs.conditions_above import asked_above
 from rtfilter.advice.event_logs.plan_facts import Counted, PlanFacts
 from rtfilter.advice.event_logs.plan_tree import PlanNode, plan_of
 from rtfilter.advice.event_logs.queries import QueryFacts
@@ -144,7 +145,7 @@ class Application:
         if facts is None or not facts.scans:
             return None
         counted = Counted(facts, self._values, running.is_ended and not running.error)
-        groupings = groupings_of(facts.top, facts.details, counted.key)
+        aggregation = aggregation_of(facts.top, facts.details, facts.attributes)
         return QueryFacts(
             id=running.id,
             root=running.root,
@@ -153,11 +154,12 @@ class Application:
             error=running.error,
             scans=counted.scans(),
             joins=counted.joins(),
-            group_keys=groupings[0].keys if groupings else (),
-            aggregates=groupings[0].aggregates if len(groupings) == 1 else (),
-            plain=len(groupings) != 1 or groupings[0].plain,
+            group_keys=tuple(map(counted.placed, aggregation.keys)),
+            aggregates=aggregation.functions,
+            plain=aggregation.plain,
             limit=_limit(facts.top),
-            partial=tuple(_partial(running, any(each.is_cut for each in groupings))),
+            asked_above=tuple(map(counted.placed, asked_above(facts.top, facts.attributes))),
+            partial=tuple(_partial(running, aggregation.is_cut)),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rtfilter.advice.event_logs.plan_texts import Detail, alias, attribute, bracketed, entries, split
+from rtfilter.advice.event_logs.plan_texts import Detail, alias, attribute, attributes_in, bracketed, entries, split
 from rtfilter.advice.event_logs.plan_tree import PlanNode
 from rtfilter.advice.event_logs.queries import Key
 
@@ -67,6 +67,22 @@ class Attributes:
                 break
             text = self._aliases[found.id]
         return Key(None, name)
+
+    def origins(self, text: str) -> tuple[Key, ...]:
+        """The columns of scans that an expression is computed from, sorted."""
+        found: set[tuple[int, str]] = set()
+        seen: set[int] = set()
+        texts = [text]
+        while texts:
+            whole = attribute(texts[-1])
+            for each in [whole] if whole is not None else [*attributes_in(texts[-1])]:
+                if each.id in self._columns:
+                    found.add(self._columns[each.id])
+                elif each.id in self._aliases and each.id not in seen:
+                    seen.add(each.id)
+                    texts.insert(0, self._aliases[each.id])
+            texts.pop()
+        return tuple(Key(*each) for each in sorted(found))
 
     def _add_aliases(self, listed: Iterable[str]) -> None:
         for entry in listed:

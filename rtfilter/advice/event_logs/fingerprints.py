@@ -50,7 +50,8 @@ def fingerprint_of(query: QueryFacts, tables: Mapping[str, TableStatistics]) -> 
         else:
             uses.append(_use(query, number, table))
     return Fingerprint(
-        uses=tuple(uses),
+        # Plans of one query may name tables in any order.
+        uses=tuple(sorted(uses, key=repr)),
         aggregates=query.aggregates,
         plain=query.plain,
         limit=query.limit,
@@ -83,13 +84,14 @@ def local_path(path: str) -> str | None:
 def _use(query: QueryFacts, number: int, table: TableStatistics) -> TableUse:
     scan = query.scans[number]
     keys = sorted({name for join in query.joins for name in _keys_of(join, number)})
-    predicate = as_asked(scan.predicate, keys)
+    above = {key.column for key in query.asked_above if key.scan == number}
+    predicate = as_asked(scan.predicate, {*keys, *above})
     asked = [name for leaf in leaves(predicate) for name in leaf.columns]
     return TableUse(
         table=table.name,
         predicate=predicate,
         columns=tuple(sorted(name for name, _ in scan.columns)),
-        is_partial=bool(scan.partial or query.partial),
+        is_partial=bool(scan.partial or query.partial or above),
         strangers=tuple(dict.fromkeys(name for name in asked if table.column(name) is None)),
         join_keys=tuple(keys),
         group_keys=tuple(sorted({key.column for key in query.group_keys if key.scan == number})),

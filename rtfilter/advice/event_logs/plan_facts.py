@@ -158,8 +158,11 @@ class Counted:
         return tuple(self._join(nodes) for nodes in self.facts.joins.values())
 
     def key(self, text: str) -> Key:
-        found = self.facts.attributes.key(text)
-        return Key(None if found.scan is None else self.places.get(found.scan), found.column)
+        return self.placed(self.facts.attributes.key(text))
+
+    def placed(self, key: Key) -> Key:
+        """A key whose scan is told by its place among the query's."""
+        return Key(None if key.scan is None else self.places.get(key.scan), key.column)
 
     def rows(self, node: PlanNode) -> int | None:
         """What a node returned; None where the log does not say."""

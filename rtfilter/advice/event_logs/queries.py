@@ -77,7 +77,8 @@ class JoinFacts:
 
 @dataclass(frozen=True, slots=True)
 class QueryFacts:
-    """One execution. `ms`: None where its end is not in the log. `partial`: sentences on what could not be read of it."""
+    """One execution. `ms`: None where its end is not in the log. `asked_above`: columns of scans in conditions that are not the
+    scans' own. `partial`: sentences on what could not be read of it."""
 
     id: int
     root: int
@@ -90,4 +91,5 @@ class QueryFacts:
     aggregates: tuple[tuple[str, tuple[str, ...]], ...] = ()
     plain: bool = True
     limit: int | None = None
+    asked_above: tuple[Key, ...] = ()
     partial: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ Asked = dict[str, tuple[str, str, str]]
 EXPECTED: dict[str, tuple[Asked, tuple[tuple[str, tuple[str, ...]], ...]]] = {
     "broadcast": (
         {"sales": ("s_day range", "s_item", ""), "item": ("i_kind = ?", "i_id", "i_kind")},
-        (("sum", ("s_price",)), ("count", ())),
+        (("count", ()), ("sum", ("s_price",))),
     ),
     "shuffled": ({"sales": ("", "s_item", "s_shop"), "item": ("i_size range", "i_id", "")}, (("max", ("s_price",)),)),
     "empty dimension": ({"sales": ("", "s_item", ""), "item": ("i_kind = ?", "i_id", "")}, COUNT),
@@ -42,16 +42,16 @@ EXPECTED: dict[str, tuple[Asked, tuple[tuple[str, tuple[str, ...]], ...]]] = {
     "computed key": ({"sales": ("s_item is not null", "", ""), "item": ("i_size = ? and i_id is not null", "", "")}, COUNT),
     "dynamic partitions": (
         {"visits": ("", "v_shop", ""), "shop": ("h_city = ?", "h_id", "")},
-        (("count", ()), ("avg", ("v_price",))),
+        (("avg", ("v_price",)), ("count", ())),
     ),
     "numbers": ({"sales": ("s_item in (3) or s_day = ?", "", "")}, COUNT),
     "many numbers": ({"sales": ("s_item in (12) and s_day range", "", "")}, COUNT),
     "texts": ({"item": ("i_kind in (4) and i_code like", "", "")}, COUNT),
     "nulls": ({"item": ("i_code is null or (i_size <> ? and i_size <> ?)", "", "")}, COUNT),
     "functions": ({"item": ("function(i_kind) and function(i_size)", "", "")}, COUNT),
-    "saved": ({"saved_sales": ("s_item = ?", "", "")}, (("min", ("s_price",)),)),
+    "saved": ({"saved_sales": ("s_item = ?", "", "")}, (("count", ("s_shop",)), ("min", ("s_price",)))),
     "saved join": ({"saved_sales": ("", "s_item", ""), "item": ("i_size = ?", "i_id", "")}, COUNT),
-    "self": ({"item": ("", "i_id", ""), "item 2": ("i_kind = ?", "i_size", "")}, COUNT),
+    "self": ({"item": ("i_kind = ?", "i_size", ""), "item 2": ("", "i_id", "")}, COUNT),
     "copy": ({"sales": ("", "s_item", ""), "item": ("i_size = ?", "i_id", "")}, ()),
 }
 # Of which the log does not show all: texts are not quoted there.

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from tpcds.suite import SPARK_CONF, SUITE
 WARM = "warm up"
 # A gain is one that is above this.
 LEAST_MS = 10.0
+# What the report says of each filter. The layer made its estimate with the keys at hand, and no noise of the machine is in it.
+FILTER_KEYS = ("probe", "build", "decision", "reason", "packs_total", "packs_kept", "estimated_gain_ms", "estimated_cost_ms")
 
 
 def prepared(sf: float, layout: str, queries: str | None) -> SuiteData:
@@ -74,11 +77,14 @@ def measure_gains(data: SuiteData, out: Path, runs: int) -> None:
     spark = start_session("gains", "local[2]", driver_memory_gb=5, conf={**SPARK_CONF, **nothing_learned(out)})
     register_tables(spark, data.tables)
     engines = {mode: SparkEngine(spark, mode) for mode in ("off", "rtfilter")}
-    took: dict[str, dict[str, list[float]]] = {}
+    took: dict[str, dict[str, Any]] = {}
     for step in steps(data.queries, tuple(engines), runs, warmup=1):
-        ms = engines[step.mode].run(step.query).ms
+        done = engines[step.mode].run(step.query)
         if step.measured:
-            took.setdefault(f"q{step.query.id}", {}).setdefault(step.mode, []).append(ms)
+            of_query = took.setdefault(f"q{step.query.id}", {})
+            of_query.setdefault(step.mode, []).append(done.ms)
+            if step.mode == "rtfilter":
+                of_query["filters"] = [{key: each.get(key) for key in FILTER_KEYS} for each in done.filters]
             (out / "gains.json").write_text(json.dumps(took, indent=1))
     spark.stop()
 
@@ -101,10 +107,40 @@ def compare(out: Path) -> None:
     named = [row for row in rows if row[6]]
     right = [row for row in named if row[2] > max(LEAST_MS, 0.0)]
     print(f"of {len(named)} queries with joins that surely gain {len(right)} do")
+    compare_joins(found, took)
     middles, gains = [(row[4] + row[5]) / 2 for row in rows], [row[2] for row in rows]
     print(f"Spearman of the middle and the gain over {len(rows)} queries: {spearman(middles, gains):.2f}")
     ends = [spearman([row[place] for row in rows], gains) for place in (4, 5)]
     print(f"of the lower end: {ends[0]:.2f}, of the upper end: {ends[1]:.2f}")
+
+
+def compare_joins(found: Estimate, took: dict[str, Any]) -> None:
+    """Of the joins that are said to gain, how many got a filter that by the layer's own account was worth it."""
+    counts = {True: [0, 0], False: [0, 0]}
+    for join in found.joins:
+        filters = took.get(join.query, {}).get("filters")
+        if filters is None:
+            continue
+        worth = any(
+            (each["estimated_gain_ms"] or 0) > (each["estimated_cost_ms"] or 0)
+            for each in applied(filters)
+            if each["probe"].lower().endswith(f".{join.column.lower()}")
+        )
+        counts[join.is_sure][0] += worth
+        counts[join.is_sure][1] += 1
+    for sure, (paid, joins) in counts.items():
+        print(f"joins that {'surely' if sure else 'may'} gain: {joins}, with a filter that was worth it: {paid}")
+    names = sorted(took)
+    said = [(found.by_query[name].least + found.by_query[name].most) / 2 if name in found.by_query else 0.0 for name in names]
+    layer = [
+        sum((each["estimated_gain_ms"] or 0) - (each["estimated_cost_ms"] or 0) for each in applied(took[name]["filters"]))
+        for name in names
+    ]
+    print(f"Spearman of the middle and the layer's own account: {spearman(said, layer):.2f}")
+
+
+def applied(filters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each for each in filters if each["decision"] == "applied"]
 
 
 def by_query(found: Estimate) -> dict[str, tuple[float, float, bool]]:

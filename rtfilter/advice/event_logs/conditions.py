@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rtfilter.advice.event_logs.plan_texts import attribute, attributes_in, closing, split
+from rtfilter.advice.event_logs.plan_texts import attribute, attributes_in, closing, is_balanced, split
 from rtfilter.advice.workload.predicates import Leaf, Operator, Predicate, all_of, any_of, leaves, opposite
 
 _COMPARISONS = {
@@ -114,7 +114,8 @@ class _Reader:
         if match is not None and (column := attribute(match[1])) is not None:
             self._doubt(column.name, text[match.end(1) :])
             return Leaf((column.name,), Operator.LIKE)
-        return self._computed(text)
+        # Anything else has the form of a call, or a text in it has brackets that don't match.
+        return self._computed(text) if text.endswith(")") and not text.startswith("(") else self._other(text)
 
     def _one_of(self, name: str, values: str, separator: str) -> Leaf:
         number = len(dict.fromkeys(values.split(separator)))
@@ -131,6 +132,8 @@ class _Reader:
         return self.types.get(name.lower(), "string").startswith(_TEXT_TYPES)
 
     def _computed(self, text: str) -> Leaf | None:
+        if not is_balanced(text):
+            return self._other(text)
         columns = tuple(dict.fromkeys(each.name for each in attributes_in(text)))
         if not columns:
             self.partial["a condition that names no column"] = None

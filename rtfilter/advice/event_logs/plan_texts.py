@@ -108,6 +108,16 @@ def closing(text: str, start: int) -> int:
     return -1
 
 
+def is_balanced(text: str) -> bool:
+    """Whether every bracket of a text has its partner."""
+    depth = 0
+    for sign in text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
 def bracketed(text: str) -> list[str]:
     """The texts in square brackets that stand side by side at the top of a text, such as the keys of a join."""
     found, at = [], 0

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from rtfilter.advice.logs.lines import NEWER, OLD, Reading
+from rtfilter.advice.logs.own_conditions import read_condition
 from rtfilter.advice.logs.own_lines import AGAIN, FAILED, NO_PLAN, UNREADABLE
 from rtfilter.advice.logs.read import LogReader
 from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
 from rtfilter.advice.workload.fingerprints import MOST_SAMPLES
 from rtfilter.advice.workload.literals import Literals
+from rtfilter.advice.workload.predicates import Predicate, leaves
 from rtfilter.version import LOG_VERSION
 
 COLUMNS = {name.lower(): ColumnStatistics(name, "int", 1000) for name in ("K", "v", "grp")}
@@ -181,3 +183,34 @@ def test_the_order_of_lines_and_of_scans_changes_nothing(tmp_path: Path) -> None
     first = read(tmp_path, lines).workload
     second = read(tmp_path, lines[::-1]).workload
     assert len(first) == 1 and first == second
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_literals_of_a_known_shape_are_those_of_its_leaves(tmp_path: Path, seed: int) -> None:
+    """They are taken from where they stood in the first line of that shape."""
+    draw = random.Random(seed)
+
+    def made(depth: int) -> dict[str, Any]:
+        if depth and draw.random() < 0.6:
+            word = draw.choice(("all", "any", "not"))
+            return {word: made(depth - 1) if word == "not" else [made(depth - 1) for _ in range(draw.randint(1, 3))]}
+        op = draw.choice(("=", "in", "<", ">=", "like", "is null", "other"))
+        return {"op": op, "columns": ["k"]} if op == "other" else condition(draw.choice("kv"), op, values=2)
+
+    def filled(told: Any) -> Any:
+        if isinstance(told, list):
+            return [filled(each) for each in told]
+        if "column" not in told or told["op"] == "is null":
+            return {key: filled(value) if key in ("all", "any", "not") else value for key, value in told.items()}
+        return {**told, "literals": [draw.randrange(10**6) for _ in range(2 if told["op"] == "in" else 1)]}
+
+    shape = made(3)
+    lines = [scan(filled(shape)) for _ in range(MOST_SAMPLES)]
+    ((fingerprint, calls),) = read(tmp_path, [line(each, digest="d") for each in lines]).workload.items()
+
+    def predicate(told: Any) -> Predicate:
+        return read_condition(told, lambda column: "K" if column == "k" else column)
+
+    expected = {(tuple(leaf.literals for leaf in leaves(predicate(each["predicate"]))),) for each in lines}
+    assert set(calls.samples) == {sample for sample in expected if any(literals for use in sample for literals in use)}
+    assert fingerprint.uses[0].predicate == predicate(shape)

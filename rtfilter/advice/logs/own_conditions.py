@@ -52,8 +52,10 @@ def _literals(condition: Json, operator: Operator) -> Literals | None:
     if operator is Operator.LIKE:
         looked_for = str(values[0])
         return Literals((_PATTERNS[op].format(looked_for if op == "like" else _escaped(looked_for)),), LIKE)
-    found = dict.fromkeys(_literal(value) for value in values)
-    return Literals(tuple(sorted(found, key=repr)), op if op in _RANGES else "")
+    form = op if op in _RANGES else ""
+    if len(values) == 1:
+        return Literals((_literal(values[0]),), form)
+    return Literals(tuple(sorted({_literal(value) for value in values}, key=repr)), form)
 
 
 def _escaped(text: str) -> str:
@@ -79,16 +81,58 @@ def _all(conditions: Sequence[Json], name: Naming) -> Predicate:
             parts[place] = read
     for column, ends in ranges.items():
         if len(ends) > 1:
-            parts[column] = replace(ends[0], literals=_between(ends))
+            parts[column] = replace(ends[0], literals=_between([end.literals for end in ends]))
     predicate = all_of(list(parts.values()))
     if predicate is None:
         raise ValueError("no condition where there must be several")
     return predicate
 
 
-def _between(ends: Sequence[Leaf]) -> Literals | None:
+def _between(ends: Sequence[Literals | None]) -> Literals | None:
     """The ends of a range, where it has two; that one may not belong to it is left open."""
-    known = [end.literals for end in ends if end.literals is not None]
+    known = [end for end in ends if end is not None]
     low = [each.values[0] for each in known if each.form in _LOWER]
     high = [each.values[0] for each in known if each.form in _RANGES - _LOWER]
     return Literals((low[0], high[0]), BETWEEN) if len(ends) == 2 and len(low) == len(high) == 1 else None
+
+
+# Where the literals of a leaf stand: the conditions that it was made of, each by the keys that lead to it.
+Path = tuple[str | int, ...]
+Places = tuple[Path, ...]
+
+
+def places_of_literals(condition: Json, at: Path = ()) -> list[Places]:
+    """For each leaf of `read_condition`, in the order of `leaves`, where its literals stand in a line of the same shape."""
+    if "all" in condition:
+        return _places_in_all(condition["all"], at)
+    if "any" in condition:
+        return [places for number, part in enumerate(condition["any"]) for places in places_of_literals(part, (*at, "any", number))]
+    if "not" in condition:
+        return places_of_literals(condition["not"], (*at, "not"))
+    return [(at,)]
+
+
+def _places_in_all(conditions: Sequence[Json], at: Path) -> list[Places]:
+    found: list[list[Places]] = []
+    ranges: dict[str, list[Places]] = {}
+    for place, condition in enumerate(conditions):
+        here = (*at, "all", place)
+        if condition.get("op") not in _RANGES:
+            found.append(places_of_literals(condition, here))
+        elif (first := ranges.get(condition["column"])) is not None:
+            first[0] = (*first[0], here)
+        else:
+            ranges[condition["column"]] = [(here,)]
+            found.append(ranges[condition["column"]])
+    return [places for part in found for places in part]
+
+
+def literals_at(condition: Any, places: Places) -> Literals | None:
+    """The literals of one leaf."""
+    found = []
+    for path in places:
+        at = condition
+        for key in path:
+            at = at[key]
+        found.append(_literals(at, _OPERATORS.get(at["op"], Operator.OTHER)))
+    return found[0] if len(found) == 1 else _between(found)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rtfilter.advice.logs.own_conditions import Naming, read_condition
+from rtfilter.advice.logs.own_conditions import Naming, Places, literals_at, places_of_literals, read_condition
 from rtfilter.advice.statistics.tables import TableStatistics
-from rtfilter.advice.workload.fingerprints import Fingerprint, TableUse, literals_of
+from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse
 from rtfilter.advice.workload.literals import Sample
 from rtfilter.advice.workload.predicates import leaves
 
@@ -21,11 +21,21 @@ NO_PLAN = "queries whose plan could not be told"
 UNREADABLE = "lines whose shape can't be read"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Shape:
+    """What lines with one digest have in common. `places`: of the literals, for each use the number of its scan and leaf by leaf.
+    `calls`: where they are counted, for finding that by the fingerprint takes longer than all the rest of a line."""
+
+    fingerprint: Fingerprint
+    places: tuple[tuple[int, tuple[Places, ...]], ...]
+    calls: Calls | None = None
+
+
+@dataclass(slots=True)
 class OwnQuery:
     """One line: what it is a call of, what runtime filters left of packs as (table, key, kept, total), and literals if known."""
 
-    fingerprint: Fingerprint
+    shape: Shape
     joined: tuple[tuple[str, str, int, int], ...] = ()
     sample: Sample = ()
 
@@ -36,7 +46,7 @@ class OwnLines:
     def __init__(self, tables: Mapping[str, TableStatistics]) -> None:
         self._by_name = {name.lower(): table for name, table in tables.items()}
         self._by_path = {_plain_path(table.path): table for table in tables.values() if table.path}
-        self._known: dict[str, Fingerprint] = {}
+        self._known: dict[str, Shape] = {}
 
     def query(self, line: Json) -> OwnQuery | str:
         """What a line says; a text is the reason why it does not count."""
@@ -49,31 +59,30 @@ class OwnLines:
             scans = shape["scans"]
             if not scans and shape["partial"]:
                 return NO_PLAN
-            fingerprint = self._known.get(shape["digest"])
-            if fingerprint is None:
-                fingerprint = self._fingerprint(shape)
+            known = self._known.get(shape["digest"])
+            if known is None:
+                known = self._shape(shape)
                 if len(self._known) < MOST_SHAPES:
-                    self._known[shape["digest"]] = fingerprint
-            sample = literals_of(self._uses(scans)) if any(_has_literals(scan["predicate"]) for scan in scans) else ()
-            return OwnQuery(fingerprint, tuple(self._joined(scans)), sample)
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+                    self._known[shape["digest"]] = known
+            return OwnQuery(known, tuple(self._joined(scans)), _sample(known, scans))
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
             return UNREADABLE
 
-    def _fingerprint(self, shape: Json) -> Fingerprint:
+    def _shape(self, shape: Json) -> Shape:
         scans = shape["scans"]
         aggregates = {(each["function"], tuple(each["columns"])) for scan in scans for each in scan["aggregates"]}
         distinct = any(each["distinct"] for scan in scans for each in scan["aggregates"])
-        return Fingerprint(
-            uses=self._uses(scans),
+        # In an order of their own: plans of one query may name tables in any.
+        known = [(_use(scan, table), number) for number, scan in enumerate(scans) if (table := self._table(scan)) is not None]
+        known.sort(key=lambda each: repr(each[0]))
+        fingerprint = Fingerprint(
+            uses=tuple(use for use, _ in known),
             aggregates=tuple(sorted(aggregates)),
             plain=distinct or any(scan["rows"] for scan in scans),
             limit=shape["limit"],
             unknown_tables=tuple(sorted({scan["table"] for scan in scans if self._table(scan) is None})),
         )
-
-    def _uses(self, scans: Sequence[Json]) -> tuple[TableUse, ...]:
-        """In an order of their own: plans of one query may name tables in any."""
-        return tuple(sorted((_use(scan, table) for scan in scans if (table := self._table(scan)) is not None), key=repr))
+        return Shape(fingerprint, tuple((number, _places(scans[number]["predicate"])) for _, number in known))
 
     def _joined(self, scans: Sequence[Json]) -> Iterator[tuple[str, str, int, int]]:
         for scan in scans:
@@ -100,12 +109,14 @@ def _plain_path(path: str) -> str:
     return ("/" + plain.lstrip("/") if plain != path else plain).rstrip("/")
 
 
-def _has_literals(condition: Any) -> bool:
-    if isinstance(condition, list):
-        return any(map(_has_literals, condition))
-    if not isinstance(condition, dict):
-        return False
-    return "literals" in condition or any(_has_literals(condition.get(word)) for word in ("all", "any", "not"))
+def _places(predicate: Json | None) -> tuple[Places, ...]:
+    return () if predicate is None else tuple(places_of_literals(predicate))
+
+
+def _sample(shape: Shape, scans: Sequence[Json]) -> Sample:
+    return tuple(
+        tuple(literals_at(scans[number]["predicate"], places) for places in all_places) for number, all_places in shape.places
+    )
 
 
 def _naming(table: TableStatistics) -> Naming:

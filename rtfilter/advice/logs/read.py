@@ -73,10 +73,13 @@ class LogReader:
             self.reading.skip(found, place)
             return
         self.reading.queries += 1
-        if not (found.fingerprint.uses or found.fingerprint.unknown_tables):
+        shape = found.shape
+        if not (shape.fingerprint.uses or shape.fingerprint.unknown_tables):
             self.reading.empty += 1
             return
-        calls = self.reading.workload.setdefault(found.fingerprint, Calls())
+        if shape.calls is None:
+            shape.calls = self.reading.workload.setdefault(shape.fingerprint, Calls())
+        calls = shape.calls
         calls.add(line.weight, line.ms, None, found.sample)
         for table, key, kept, total in found.joined:
             calls.add_joined(table, key, kept, total)

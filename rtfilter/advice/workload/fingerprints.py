@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -39,11 +39,6 @@ class TableUse:
         return f"{self.table}: {self.predicate or 'no condition'}{' and more' if self.is_partial else ''}"
 
 
-def literals_of(uses: Iterable[TableUse]) -> Sample:
-    """What one call compares with, use by use and leaf by leaf."""
-    return tuple(tuple(leaf.literals for leaf in leaves(use.predicate)) for use in uses)
-
-
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """A query without its literals. `aggregates`: as (function, columns), `plain`: whether something else than group keys and
@@ -63,7 +58,7 @@ class Fingerprint:
     @property
     def literals(self) -> Sample:
         """What the statement that this was made of compares with."""
-        return literals_of(self.uses)
+        return tuple(tuple(leaf.literals for leaf in leaves(use.predicate)) for use in self.uses)
 
     def __str__(self) -> str:
         unknown = f"tables without statistics: {', '.join(self.unknown_tables)}" if self.unknown_tables else ""
@@ -109,7 +104,7 @@ class Calls:
         self.lines += 1
         self.weight += weight
         if ms is not None:
-            self.ms += ms * weight
+            self.ms += ms if weight == 1 else ms * weight
             self.timed += weight
         # Counter's own type says int; a Fraction adds up as well.
         self.entries[entries] += weight  # type: ignore[assignment]

@@ -10,23 +10,25 @@ from typing import Any
 
 from rtfilter.advice.event_logs.fingerprints import add_event_logs
 from rtfilter.advice.logs.lines import Reading, told
-from rtfilter.advice.packs.askings import askings
-from rtfilter.advice.packs.by_formulas import LEAST_GAIN, advised_by_packs, advised_by_votes, why_nothing_helps
-from rtfilter.advice.packs.by_trials import advised_by_trials, trial_of
+from rtfilter.advice.packs.askings import Asking, askings
+from rtfilter.advice.packs.by_formulas import why_nothing_helps
 from rtfilter.advice.packs.item import Item
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.trials.table_packs import SAMPLE_PACKS
+from rtfilter.advice.trials.trial import Trial
+from rtfilter.advice.tried.back_test import back_test
+from rtfilter.advice.tried.by_trials import trial_of
+from rtfilter.advice.tried.items_of_tables import items_of_tables
 from rtfilter.advice.votes.best_of_tree import ORDER, parser_votes
 from rtfilter.advice.votes.choose_columns import MIN_GAIN, Choice, WeightedVote, choose_columns
 from rtfilter.advice.votes.freq import freq_votes
 from rtfilter.advice.votes.rules import Asked, bloom_columns, can_be_aggregated_before, flags, is_numeric, range_columns
 from rtfilter.advice.votes.scan_cost import Pricing, votes_of
-from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse, in_order, scanned
+from rtfilter.advice.workload.fingerprints import Calls, Fingerprint, TableUse, days_of, in_order, scanned
+from rtfilter.advice.workload.halves import halves
 from rtfilter.advice.workload.predicates import BY_VALUE, leaves
 from rtfilter.errors import AdviceError
 
-# By table and query.
-Reasons = dict[tuple[str, str], str]
 STRATEGIES = ("freq", "parser", "estimate")
 
 
@@ -68,6 +70,7 @@ class Advice:
     chosen: dict[str, dict[str, Any]] = field(default_factory=dict)
     trace: list[dict[str, Any]] = field(default_factory=list)
     unit: dict[str, str] = field(default_factory=dict)
+    back_test: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         found = {"strategy": self.strategy, "items": self.items, "unserved": self.unserved, "votes": self.votes}
@@ -75,6 +78,8 @@ class Advice:
             found["coverage"] = self.coverage
         if self.strategy == "estimate":
             found |= {"chosen": self.chosen, "trace": self.trace, "unit": self.unit}
+        if self.back_test is not None:
+            found["back_test"] = self.back_test
         return {**found, "notes": self.notes, "read": self.read}
 
 
@@ -150,14 +155,21 @@ def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Set
     else:
         choices = {name: _choice(judged, table, settings) for name, table in sorted(known.items())}
         votes = {name: choice.weights for name, choice in choices.items() if choice.weights}
-    items, reasons = _items(judged, known, votes, settings, at_hand)
+    asked = askings(judged, known)
+    trials = _trials(asked, known, settings, at_hand)
+    budgets = {name: budget_bytes(settings.budget, table.bytes) for name, table in known.items()}
+    days = days_of(calls for _, calls in counting)
+    by_packs = settings.strategy == "estimate"
+    found_items = items_of_tables(asked, known, budgets, trials, None if by_packs else votes, days)
+    items = found_items.items[: settings.top]
+    split = halves(dict(judged)) if trials else None
     return Advice(
         strategy=settings.strategy,
         items=[item.to_dict(rank) for rank, item in enumerate(items, 1)],
-        unserved=_unserved(counting, judged, known, items, reasons),
+        unserved=_unserved(counting, judged, known, items, found_items.reasons),
         votes=votes,
         notes=_notes(counting, known, choices),
-        read=_read(reading),
+        read={**_read(reading), **({} if days is None else {"days": days})},
         coverage=coverage,
         chosen={name: {"indexed": list(choice.indexed), "sorted": choice.sorted_by} for name, choice in choices.items()},
         trace=[
@@ -165,6 +177,7 @@ def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Set
             for name, choice in choices.items()
             for each in choice.rounds
         ],
+        back_test=None if split is None else back_test(split, known, trials, budgets).to_dict(),
         unit={name: "bytes" if known[name].has_bytes else "column scans" for name in choices},
     )
 
@@ -211,35 +224,14 @@ def _choice(judged: Sequence[tuple[Fingerprint, Calls]], table: TableStatistics,
     return choose_columns(votes, table, settings.min_gain)
 
 
-def _items(
-    judged: Sequence[tuple[Fingerprint, Calls]],
-    tables: Mapping[str, TableStatistics],
-    votes: Mapping[str, Mapping[str, float]],
-    settings: Settings,
-    at_hand: Collection[str],
-) -> tuple[list[Item], Reasons]:
-    """The items, and by table and query what trials say of why there is none."""
-    found: list[Item] = []
-    reasons: Reasons = {}
-    for name, asked in sorted(askings(judged, tables).items()):
-        table = tables[name]
-        left = budget_bytes(settings.budget, table.bytes)
-        trial = trial_of(asked, table, settings.sample_packs) if name in at_hand and settings.strategy == "estimate" else None
-        if trial is not None:
-            tried = advised_by_trials(asked, table, trial, left)
-            found += tried.items
-            reasons |= {(name, query): reason for query, reason in tried.reasons.items()}
-            continue
-        by_packs = settings.strategy == "estimate"
-        ranked = advised_by_packs(asked, table, LEAST_GAIN) if by_packs else advised_by_votes(asked, table, votes.get(name, {}))
-        for item in ranked:
-            # A sorted copy is told with its bytes; the budget is for indexes.
-            if item.kind == "cluster_by" or (item.cost_bytes or 0) <= left:
-                left -= 0 if item.kind == "cluster_by" else item.cost_bytes or 0
-                found.append(item)
-    if settings.strategy == "estimate":
-        found.sort(key=lambda item: (-(item.gain_ms or 0.0), -(item.gain_bytes or 0.0), item.table, item.kind, item.columns))
-    return found[: settings.top], reasons
+def _trials(
+    asked: Mapping[str, Sequence[Asking]], tables: Mapping[str, TableStatistics], settings: Settings, at_hand: Collection[str]
+) -> dict[str, Trial]:
+    """Tables that may be looked at, with sketches of a sample of their packs."""
+    if settings.strategy != "estimate":
+        return {}
+    found = {name: trial_of(asked[name], tables[name], settings.sample_packs) for name in sorted(asked) if name in at_hand}
+    return {name: trial for name, trial in found.items() if trial is not None}
 
 
 def _unserved(
@@ -247,7 +239,7 @@ def _unserved(
     judged: Sequence[tuple[Fingerprint, Calls]],
     tables: Mapping[str, TableStatistics],
     items: Sequence[Item],
-    told: Reasons,
+    by_trials: Mapping[tuple[str, str], str],
 ) -> list[dict[str, Any]]:
     """The queries that no item helps, each with its reasons; the most frequent first."""
     served = {query for item in items for query in item.queries}
@@ -256,7 +248,7 @@ def _unserved(
     for fingerprint, calls in sorted(counting, key=lambda each: (-each[1].weight, each[0].id)):
         if fingerprint.id not in served:
             reasons = [
-                f"{use.table}: {told.get((use.table, fingerprint.id)) or _why(use, tables[use.table], fingerprint in clear)}"
+                f"{use.table}: {by_trials.get((use.table, fingerprint.id)) or _why(use, tables[use.table], fingerprint in clear)}"
                 for use in fingerprint.uses
             ]
             reasons += [f"{name}: no statistics of it" for name in fingerprint.unknown_tables]

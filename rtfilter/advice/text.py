@@ -93,8 +93,20 @@ def _notes(advice: Advice) -> Iterator[str]:
         yield f"   and {len(advice.notes) - MOST_LINES} more (--json has all)"
 
 
+def _back_test(told: dict[str, Any]) -> str:
+    way = "by time" if told["by"] == "time" else "by the digests of its literals"
+    indexes = counted(told["indexes"], "index", "indexes")
+    first, second = told["calls"]
+    return (
+        f"Back-test, the log cut in two {way}: {indexes} advised on {first:,g} calls save {told['promised']:.1%} of their reading, "
+        f"and {told['found']:.1%} of that of the other {second:,g}. The best for those save {told['possible']:.1%}."
+    )
+
+
 def _read(advice: Advice) -> Iterator[str]:
     read = advice.read
+    if advice.back_test is not None:
+        yield "\n" + _back_test(advice.back_test)
     yield f"\nRead {counted(read['queries'], 'query', 'queries')} of {counted(read['fingerprints'], 'kind', 'kinds')}."
     if read["without_tables"]:
         yield f"   {read['without_tables']} read no table"

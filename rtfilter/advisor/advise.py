@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rtfilter.advice.advise import Settings, advise_logs
-from rtfilter.advice.quantiles import quantiles as quantiles_of
+from rtfilter.advice.logs.quantiles import quantiles as quantiles_of
 from rtfilter.advice.statistics.collect import collect
 from rtfilter.advice.statistics.tables import TableStatistics, parse_statistics, read_statistics
 from rtfilter.advisor.advised import AdvisedTables

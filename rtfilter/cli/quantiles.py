@@ -17,7 +17,7 @@ def quantiles(logs: tuple[str, ...], as_json: bool) -> None:
 
     The last is a fit of ms to values, which is shown only where it explains more than 0.7 of the times (R²).
     """
-    from rtfilter.advice.quantiles import quantiles as found_in
+    from rtfilter.advice.logs.quantiles import quantiles as found_in
 
     found = found_in(logs)
     if as_json:

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtfilter.advice.quantiles import UNABLE, Fit, fitted, quantiles, quantiles_of
+from rtfilter.advice.logs.quantiles import UNABLE, Fit, fitted, quantiles, quantiles_of
 from rtfilter.cli.command import main
 
 # By hand: with entries in the middle of bins (50, 150, 250, 350), R² is 42² / (84 · 30) = 0.7.

@@ -24,12 +24,12 @@ from rtfilter.advice.advise import Settings, advise, budget_bytes
 from rtfilter.advice.logs.lines import Reading
 from rtfilter.advice.logs.read import LogReader
 from rtfilter.advice.packs.askings import Asking, askings
-from rtfilter.advice.packs.tried import TriedTable
 from rtfilter.advice.statistics.collect import collect
 from rtfilter.advice.statistics.tables import TableStatistics, parse_statistics
 from rtfilter.advice.trials.costs import sketch_bytes
 from rtfilter.advice.trials.table_packs import table_packs
 from rtfilter.advice.trials.trial import NOTHING, Trial, try_table
+from rtfilter.advice.tried.tried_table import TriedTable
 from rtfilter.advice.workload.fingerprints import in_order
 from rtfilter.advice.workload.predicates import leaves
 from rtfilter.store.sketches.kinds import Bloom, MinMax, Sketch, ValueSet

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from fractions import Fraction
 from typing import IO, Any
 
@@ -15,6 +16,7 @@ from rtfilter.version import LOG_VERSION
 STATEMENT_FIELDS = ("sql", "statement")
 MOST_LINE_CHARACTERS = 4 << 20
 MOST_EXAMPLES = 3
+_FIRST_DAY = date(1970, 1, 1).toordinal()
 OLD = "lines of rtfilter's own query log of before it told conditions"
 NEWER = "lines of rtfilter's query log of another version than this rtfilter knows"
 
@@ -57,7 +59,7 @@ class Reading:
 @dataclass(frozen=True, slots=True)
 class LogLine:
     """A query of a log. `statement` is None where the line has none; numbers are None where they are unknown. `own`: what a line of
-    our own query log has."""
+    our own query log has. `day`: counted from 1970, of the line's `time`."""
 
     statement: str | None
     weight: Exact
@@ -65,6 +67,7 @@ class LogLine:
     entries: int | None
     entries_after: int | None
     own: dict[str, Any] | None = None
+    day: int | None = None
 
 
 def log_lines(file: IO[str]) -> Iterator[tuple[int, LogLine | str]]:
@@ -95,6 +98,7 @@ def _read(line: str) -> LogLine | str:
         ms=exact_number(content.get("ms")),
         entries=_whole(content.get("entries_in_filter")),
         entries_after=_whole(content.get("entries_post_filter")),
+        day=day_of(content.get("time")),
     )
 
 
@@ -105,7 +109,21 @@ def _own(content: dict[str, Any]) -> LogLine | str:
     ms = content.get("ms")
     # The log has tenths. Of two whole numbers a fraction is made faster than of a text.
     tenths = Fraction(round(ms * 10), 10) if isinstance(ms, float) and 0 <= ms < 1e12 else exact_number(ms)
-    return LogLine(None, 1, tenths, None, None, content)
+    return LogLine(None, 1, tenths, None, None, content, day_of(content.get("time")))
+
+
+def day_of(time: Any) -> int | None:
+    """The day of a time as ISO 8601 has it, or in seconds or milliseconds since 1970; None of anything else."""
+    try:
+        if isinstance(time, str):
+            return datetime.fromisoformat(time.strip()).toordinal() - _FIRST_DAY
+        seconds = exact_number(time)
+        if seconds is None:
+            return None
+        # Seconds of the year 5138 are milliseconds of 1973.
+        return math.floor(seconds / (86_400 if seconds < 100_000_000_000 else 86_400_000))
+    except (ValueError, OverflowError):
+        return None
 
 
 def exact_number(value: Any) -> Exact | None:

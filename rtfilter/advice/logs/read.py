@@ -65,7 +65,7 @@ class LogReader:
             elif line.statement is None:
                 self.reading.skip("lines without a statement", place)
             else:
-                self._add(line.statement, place, line.weight, line.ms, line.entries)
+                self._add(line.statement, place, line.weight, line.ms, line.entries, line.day)
 
     def _add_own(self, line: LogLine, place: str) -> None:
         found = self._own.query(line.own or {})
@@ -80,11 +80,11 @@ class LogReader:
         if shape.calls is None:
             shape.calls = self.reading.workload.setdefault(shape.fingerprint, Calls())
         calls = shape.calls
-        calls.add(line.weight, line.ms, None, found.sample)
+        calls.add(line.weight, line.ms, None, found.sample, line.day)
         for table, key, kept, total in found.joined:
             calls.add_joined(table, key, kept, total)
 
-    def _add(self, text: str, place: str, weight: Exact, ms: Exact | None, entries: int | None) -> None:
+    def _add(self, text: str, place: str, weight: Exact, ms: Exact | None, entries: int | None, day: int | None = None) -> None:
         if text in self._texts:
             found = self._texts[text]
         else:
@@ -97,7 +97,7 @@ class LogReader:
         elif found is None or not (found.uses or found.unknown_tables):
             self.reading.empty += 1
         else:
-            self.reading.workload.setdefault(found, Calls()).add(weight, ms, entries, found.literals)
+            self.reading.workload.setdefault(found, Calls()).add(weight, ms, entries, found.literals, day)
 
     def _fingerprint(self, text: str) -> Fingerprint | NotUnderstoodError | None:
         try:

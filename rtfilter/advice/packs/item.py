@@ -33,7 +33,7 @@ class Item:
 
     `bounds`: the least and the greatest that the gain may be, as shares of it; None where no pack was tried. `build_s`: how long
     building takes, `refresh`: seconds for each GB that is added. `kept`: what queries keep of the table's packs. `index`: the
-    one to drop, by name.
+    one to drop, by name. `days`: how many the log is long.
     """
 
     kind: str
@@ -50,6 +50,7 @@ class Item:
     refresh: float | None = None
     kept: tuple[KeptBefore, ...] = ()
     index: str | None = None
+    days: int | None = None
 
     @property
     def confidence(self) -> str:
@@ -73,6 +74,7 @@ class Item:
             "queries": list(self.queries),
             "gain_bytes": _rounded(self.gain_bytes),
             "gain_ms": _rounded(self.gain_ms),
+            "gain_ms_per_day": None if self.gain_ms is None or not self.days else _rounded(self.gain_ms / self.days),
             "gain_low": _rounded(self._bound(0)),
             "gain_high": _rounded(self._bound(1)),
             "cost_bytes": self.cost_bytes,

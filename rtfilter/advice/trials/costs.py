@@ -6,6 +6,7 @@ Seconds measured anew would differ from run to run, and with them the advice for
 from __future__ import annotations
 
 from rtfilter.advice.trials.pack_sample import PackSample
+from rtfilter.store.index_actions.listing import ListedTable
 from rtfilter.store.sketches.domain import LONG, domain_of
 from rtfilter.store.sketches.kinds import Sketch
 
@@ -18,6 +19,7 @@ NANOSECONDS = {
     "histogram": (140.0, 0.0),
     "cmap": (0.0, 310.0),
 }
+_DAY_MS, _LEAST_TIMES = 86_400_000, 3
 
 
 def sketch_bytes(sample: PackSample, sketch: Sketch) -> int:
@@ -36,3 +38,15 @@ def refresh_seconds(sample: PackSample, sketch: Sketch) -> float | None:
     """Seconds of building for each GB that is added to the table."""
     table_bytes = sample.table.listed.bytes
     return round(build_seconds(sample, sketch) / (table_bytes / 1e9), 2) if table_bytes else None
+
+
+def gb_per_day(listed: ListedTable) -> float | None:
+    """How fast a table grows, by the times of its files: what came after the first ones, over the days since then.
+
+    None where files have come at fewer than three times, or all within a day: nobody can tell such a table from a copy.
+    """
+    times = sorted({file.mtime_ms for file in listed.files})
+    days = (times[-1] - times[0]) / _DAY_MS if times else 0.0
+    if len(times) < _LEAST_TIMES or days < 1:
+        return None
+    return sum(file.size_bytes for file in listed.files if file.mtime_ms > times[0]) / 1e9 / days

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import insort
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -65,6 +65,11 @@ class Fingerprint:
         return "; ".join(map(str, self.uses)) or unknown
 
 
+def digest_of(sample: Sample) -> bytes:
+    """Eight bytes, the same for the same literals."""
+    return hashlib.blake2b(repr(sample).encode(), digest_size=8).digest()
+
+
 @dataclass(slots=True)
 class PackShare:
     """How many packs scans had when runtime filters of a join looked at them, and how many were left: sums over all calls."""
@@ -84,6 +89,7 @@ class Calls:
     `entries` counts weights by scanned entries, None where the log does not say. `joined`: by table and join key what runtime
     filters on that key left of the packs, where our own query log has measured it: the names are those of the statistics, as in
     `TableUse.join_keys`. `samples`: literals of calls, with their weights.
+    `days`: the weights of calls by day, counted from 1970, of those whose lines have a time.
     """
 
     lines: int = 0
@@ -93,6 +99,7 @@ class Calls:
     entries: Counter[int | None] = field(default_factory=Counter)
     samples: dict[Sample, Exact] = field(default_factory=dict)
     joined: dict[tuple[str, str], PackShare] = field(default_factory=dict)
+    days: Counter[int] = field(default_factory=Counter)
     _digests: list[tuple[bytes, Sample]] = field(default_factory=list)
 
     def add_joined(self, table: str, key: str, kept: int, total: int) -> None:
@@ -100,7 +107,7 @@ class Calls:
         found.kept += kept
         found.total += total
 
-    def add(self, weight: Exact, ms: Exact | None, entries: int | None, sample: Sample = ()) -> None:
+    def add(self, weight: Exact, ms: Exact | None, entries: int | None, sample: Sample = (), day: int | None = None) -> None:
         self.lines += 1
         self.weight += weight
         if ms is not None:
@@ -108,6 +115,8 @@ class Calls:
             self.timed += weight
         # Counter's own type says int; a Fraction adds up as well.
         self.entries[entries] += weight  # type: ignore[assignment]
+        if day is not None:
+            self.days[day] += weight  # type: ignore[assignment]
         if any(literals is not None for use in sample for literals in use):
             self._keep(sample, weight)
 
@@ -116,7 +125,7 @@ class Calls:
         if sample in self.samples:
             self.samples[sample] += weight
             return
-        digest = hashlib.blake2b(repr(sample).encode(), digest_size=8).digest()
+        digest = digest_of(sample)
         if len(self._digests) == MOST_SAMPLES:
             if digest >= self._digests[-1][0]:
                 return
@@ -136,6 +145,12 @@ Workload = Mapping[Fingerprint, Calls]
 def in_order(workload: Workload) -> list[tuple[Fingerprint, Calls]]:
     """The fingerprints in an order of their own, whatever the log's."""
     return sorted(workload.items(), key=lambda item: item[0].id)
+
+
+def days_of(workload: Iterable[Calls]) -> int | None:
+    """Over how many days the calls of a log are spread, the first and the last one counted; None where lines have no times."""
+    days = {day for calls in workload for day in calls.days}
+    return max(days) - min(days) + 1 if days else None
 
 
 def scanned(calls: Calls) -> Exact:

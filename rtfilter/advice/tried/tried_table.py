@@ -12,6 +12,7 @@ from rtfilter.advice.packs.askings import Asking
 from rtfilter.advice.packs.item import KeptBefore
 from rtfilter.advice.packs.kept_share import column_bytes
 from rtfilter.advice.statistics.tables import TableStatistics
+from rtfilter.advice.trials.costs import gb_per_day, refresh_seconds
 from rtfilter.advice.trials.intervals import interval
 from rtfilter.advice.trials.trial import Built, Floats, Question, Trial, bounded_sample
 from rtfilter.advice.workload.predicates import leaves
@@ -51,10 +52,10 @@ class TriedGain:
 
 
 class TriedTable:
-    """A table's queries, ready to be tried with whatever is built."""
+    """A table's queries, ready to be tried with whatever is built. `days`: how many the log is long, None where nobody knows."""
 
-    def __init__(self, asked: Sequence[Asking], table: TableStatistics, trial: Trial) -> None:
-        self.table, self.trial = table, trial
+    def __init__(self, asked: Sequence[Asking], table: TableStatistics, trial: Trial, days: int | None = None) -> None:
+        self.table, self.trial, self.days = table, trial, days
         most = max(LEAST_QUESTIONS, MOST_QUESTIONS // max(1, len(asked)))
         self.asked = [self._tried(each, most) for each in asked]
         self.read_today = math.fsum(each.read * float(each.kept(trial, trial.existing).mean()) for each in self.asked)
@@ -64,6 +65,11 @@ class TriedTable:
         questions = self.trial.questions(predicate, asking.samples, most) if predicate is not None else ()
         columns = frozenset(name for leaf in leaves(predicate) for name in leaf.columns)
         return TriedAsking(asking, questions, asking.weight * column_bytes(asking.use, self.table), columns)
+
+    def upkeep_ms(self, sketch: Sketch) -> float | None:
+        """How long refreshes take over the days of the log, as fast as the table grows; None where one of them is not known."""
+        seconds, growth = refresh_seconds(self.trial.sample, sketch), gb_per_day(self.trial.sample.table.listed)
+        return None if seconds is None or growth is None or self.days is None else 1_000 * seconds * growth * self.days
 
     def candidates(self) -> list[Sketch]:
         """The sketches that some query may use and no index has yet."""

@@ -10,14 +10,15 @@ from planner.counted import counted
 from rtfilter.advice.packs.askings import Asking
 from rtfilter.advice.packs.by_formulas import LEAST_GAIN
 from rtfilter.advice.packs.commands import create_command
-from rtfilter.advice.packs.drops import idle_indexes
 from rtfilter.advice.packs.item import Item, path_of
-from rtfilter.advice.packs.orders import advised_order
-from rtfilter.advice.packs.tried import TriedGain, TriedTable
-from rtfilter.advice.packs.unserved import reasons_of
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.trials.costs import build_seconds, refresh_seconds, sketch_bytes
+from rtfilter.advice.trials.pack_sample import PackSample
 from rtfilter.advice.trials.trial import Trial, try_table
+from rtfilter.advice.tried.drops import idle_indexes
+from rtfilter.advice.tried.orders import advised_order
+from rtfilter.advice.tried.tried_table import TriedGain, TriedTable
+from rtfilter.advice.tried.unserved import reasons_of
 from rtfilter.advice.workload.predicates import leaves
 from rtfilter.store.sketches.kinds import Sketch
 
@@ -37,15 +38,23 @@ class TriedAdvice:
     reasons: dict[str, str]
 
 
-def advised_by_trials(asked: Sequence[Asking], table: TableStatistics, trial: Trial, most_bytes: float) -> TriedAdvice:
+def advised_by_trials(tried: TriedTable, most_bytes: float) -> TriedAdvice:
     """The indexes that save the most within a budget, each with what it saves beside those before it; an order; indexes to drop."""
-    tried = TriedTable(asked, table, trial)
-    costs = {sketch: max(1, sketch_bytes(trial.sample, sketch)) for sketch in tried.candidates()}
-    ways = [_grown(tried, costs, most_bytes, by) for by in (lambda gain, cost: gain / cost, lambda gain, cost: gain)]
-    chosen = max(ways, key=lambda each: (round(math.fsum(gain.bytes for _, gain in each), 3), -sum(costs[one] for one, _ in each)))
-    indexes = [_item(sketch, gain, costs[sketch], tried) for sketch, gain in chosen]
+    indexes = [_item(sketch, gain, tried) for sketch, gain in best_sketches(tried, most_bytes)]
     items = [*indexes, *advised_order(tried), *idle_indexes(tried)]
     return TriedAdvice(items, reasons_of(tried, items))
+
+
+def best_sketches(tried: TriedTable, most_bytes: float) -> list[tuple[Sketch, TriedGain]]:
+    """Sketches that together save the most, of two ways of choosing; each with what it saves beside those before it."""
+    trial = tried.trial
+    costs = {sketch: cost_of(sketch, trial.sample) for sketch in tried.candidates()}
+    ways = [_grown(tried, costs, most_bytes, by) for by in (lambda gain, cost: gain / cost, lambda gain, cost: gain)]
+    return max(ways, key=lambda each: (round(math.fsum(gain.bytes for _, gain in each), 3), -sum(costs[one] for one, _ in each)))
+
+
+def cost_of(sketch: Sketch, sample: PackSample) -> int:
+    return max(1, sketch_bytes(sample, sketch))
 
 
 def _grown(
@@ -57,7 +66,7 @@ def _grown(
     chosen: list[Sketch] = []
     while candidates:
         gains = [(tried.gain([sketch], built), sketch) for sketch in candidates if costs[sketch] <= left]
-        sure = [each for each in gains if each[0].bytes * each[0].low > LEAST_GAIN * tried.read_today]
+        sure = [each for each in gains if _pays(*each, tried)]
         # What saves nothing now may do so with others only in an OR; it is not looked at again, which saves most of the time.
         candidates = [sketch for gain, sketch in gains if gain.bytes > 0]
         if not sure:
@@ -68,6 +77,13 @@ def _grown(
         left -= costs[best]
         built = built | {best}
     return _with_gains(tried, _without_idle(tried, chosen))
+
+
+def _pays(gain: TriedGain, sketch: Sketch, tried: TriedTable) -> bool:
+    """Whether even the least that it may save is worth a line, and takes more time away than refreshing takes."""
+    upkeep = tried.upkeep_ms(sketch)
+    is_worth = gain.ms is None or upkeep is None or gain.ms * gain.low > upkeep
+    return gain.bytes * gain.low > LEAST_GAIN * tried.read_today and is_worth
 
 
 def _without_idle(tried: TriedTable, chosen: list[Sketch]) -> list[Sketch]:
@@ -85,23 +101,30 @@ def _with_gains(tried: TriedTable, chosen: list[Sketch]) -> list[tuple[Sketch, T
     return [(sketch, tried.gain([sketch], there | frozenset(chosen[:place]))) for place, sketch in enumerate(chosen)]
 
 
-def _item(sketch: Sketch, gain: TriedGain, cost: int, tried: TriedTable) -> Item:
+def _item(sketch: Sketch, gain: TriedGain, tried: TriedTable) -> Item:
     kind, sample = sketch.kind.replace("_", ""), tried.trial.sample
     share = gain.bytes / tried.read_today if tried.read_today else 0.0
     packs = f"{tried.trial.sampled} of {counted(tried.trial.packs, 'row group')}"
     reason = f"Tried on {packs}. {counted(len(gain.kept), 'kind', 'kinds')} of queries would read {share:.1%} less of the table."
+    upkeep = tried.upkeep_ms(sketch) if gain.ms is not None else None
+    net, bounds = gain.ms, (gain.low, gain.high)
+    if gain.ms is not None and upkeep:
+        net = gain.ms - upkeep
+        bounds = ((gain.ms * gain.low - upkeep) / net, (gain.ms * gain.high - upkeep) / net)
+        reason += f" Refreshing takes {upkeep:,.0f} ms of the time that it saves."
     return Item(
         kind=kind,
         table=tried.table.name,
         columns=(sketch.column,),
         queries=tuple(each.query for each in gain.kept),
         gain_bytes=gain.bytes,
-        gain_ms=gain.ms,
-        cost_bytes=cost,
+        gain_ms=net,
+        cost_bytes=cost_of(sketch, sample),
         reason=reason,
         command=create_command(kind, path_of(tried.table), sketch.column),
-        bounds=(gain.low, gain.high),
+        bounds=bounds,
         build_s=build_seconds(sample, sketch),
         refresh=refresh_seconds(sample, sketch),
         kept=gain.kept,
+        days=tried.days,
     )

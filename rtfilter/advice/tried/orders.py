@@ -9,9 +9,9 @@ from planner.counted import counted
 from rtfilter.advice.packs.by_formulas import LEAST_GAIN, MOST_LOSS
 from rtfilter.advice.packs.commands import sort_command
 from rtfilter.advice.packs.item import Item, KeptBefore, path_of
-from rtfilter.advice.packs.tried import TriedAsking, TriedTable
 from rtfilter.advice.trials.intervals import interval
 from rtfilter.advice.trials.sorted_sample import SortedSample, sample_rows, sorted_by
+from rtfilter.advice.tried.tried_table import TriedAsking, TriedTable
 from rtfilter.advice.workload.predicates import EQUALITIES, Operator, leaves
 
 # Columns that are tried as an order: those in whose queries most is read.
@@ -76,4 +76,5 @@ def _judged(column: str, order: SortedSample, tried: TriedTable) -> Item | None:
         command=sort_command(path_of(tried.table), column),
         bounds=(math.fsum(least) / saved, math.fsum(most) / saved),
         kept=tuple(kept),
+        days=tried.days,
     )

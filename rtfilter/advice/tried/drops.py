@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from planner.counted import counted
 from rtfilter.advice.packs.commands import delete_command
 from rtfilter.advice.packs.item import Item, path_of
-from rtfilter.advice.packs.tried import TriedTable
 from rtfilter.advice.trials.existing_indexes import ExistingIndex, covers
+from rtfilter.advice.tried.tried_table import TriedTable
 
 
 def idle_indexes(tried: TriedTable) -> list[Item]:

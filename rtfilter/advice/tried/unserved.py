@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rtfilter.advice.packs.by_formulas import WELL_PRUNED
 from rtfilter.advice.packs.item import Item
-from rtfilter.advice.packs.tried import TriedAsking, TriedTable
 from rtfilter.advice.trials.trial import NOTHING
+from rtfilter.advice.tried.tried_table import TriedAsking, TriedTable
 
 # Sketches that leave so much of what is kept without them serve nobody.
 _ALL_BUT_NOTHING = 0.95

@@ -1,0 +1,1 @@
+"""What to build, drop or sort by, from sketches that were tried on a sample of packs."""

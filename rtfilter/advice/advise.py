@@ -18,7 +18,7 @@ from rtfilter.advice.trials.table_packs import SAMPLE_PACKS
 from rtfilter.advice.trials.trial import Trial
 from rtfilter.advice.tried.back_test import back_test
 from rtfilter.advice.tried.by_trials import trial_of
-from rtfilter.advice.tried.items_of_tables import items_of_tables
+from rtfilter.advice.tried.items_of_tables import NOT_BUILT, items_of_tables
 from rtfilter.advice.votes.best_of_tree import ORDER, parser_votes
 from rtfilter.advice.votes.choose_columns import MIN_GAIN, Choice, WeightedVote, choose_columns
 from rtfilter.advice.votes.freq import freq_votes
@@ -242,7 +242,7 @@ def _unserved(
     by_trials: Mapping[tuple[str, str], str],
 ) -> list[dict[str, Any]]:
     """The queries that no item helps, each with its reasons; the most frequent first."""
-    served = {query for item in items for query in item.queries}
+    served = {query for item in items if item.kind not in NOT_BUILT for query in item.queries}
     clear = {fingerprint for fingerprint, _ in judged}
     found = []
     for fingerprint, calls in sorted(counting, key=lambda each: (-each[1].weight, each[0].id)):

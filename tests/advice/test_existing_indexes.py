@@ -40,7 +40,7 @@ def items(sales: Path, sql: str) -> list[dict[str, Any]]:
     log = sales.parent / "q.sql"
     log.write_text(sql, encoding="utf-8")
     found = json.loads(run("advise", "--sql", log, "--table", f"sales={sales}", "--budget", "100%", "--json"))["items"]
-    return [item for item in found if item["kind"] != "cluster_by"]
+    return [item for item in found if item["kind"] not in ("cluster_by", "row_index")]
 
 
 def told(sales: Path, sql: str) -> list[tuple[str, str]]:

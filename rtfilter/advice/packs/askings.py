@@ -16,7 +16,8 @@ from rtfilter.advice.workload.literals import Literals
 class Asking:
     """The queries of one kind, as far as one table goes. `ms`: of the time of all their calls this table's share.
 
-    `samples`: the literals of some calls, leaf by leaf, with the weights of the calls.
+    `samples`: the literals of some calls, leaf by leaf, with the weights of the calls. `joined`: by join key the share of packs
+    that runtime filters on it have left, where the log has measured it.
     """
 
     fingerprint: Fingerprint
@@ -24,6 +25,12 @@ class Asking:
     weight: float
     ms: float | None
     samples: Mapping[tuple[Literals | None, ...], float] = field(default_factory=dict)
+    joined: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def joined_share(self) -> float:
+        """What the joins' filters together leave, as if they had nothing to do with each other."""
+        return math.prod(self.joined.values())
 
 
 def askings(workload: Sequence[tuple[Fingerprint, Calls]], tables: Mapping[str, TableStatistics]) -> dict[str, list[Asking]]:
@@ -34,7 +41,8 @@ def askings(workload: Sequence[tuple[Fingerprint, Calls]], tables: Mapping[str, 
         total = None if None in sizes else math.fsum(size or 0.0 for size in sizes)
         for place, (use, size) in enumerate(zip(fingerprint.uses, sizes, strict=True)):
             ms = None if calls.total_ms is None or not total else calls.total_ms * (size or 0.0) / total
-            asking = Asking(fingerprint, use, float(calls.weight), ms, _samples_of_use(calls, place))
+            joined = {key: each.share for (table, key), each in sorted(calls.joined.items()) if table == use.table and each.total}
+            asking = Asking(fingerprint, use, float(calls.weight), ms, _samples_of_use(calls, place), joined)
             found.setdefault(use.table, []).append(asking)
     return found
 

@@ -64,18 +64,62 @@ def sample_rows(sample: PackSample, columns: Sequence[str]) -> Any | None:
         return None
 
 
-def sorted_by(rows: Any, column: str, types: Mapping[str, str], packs: int) -> SortedSample:
+def sorted_by(rows: Any, column: str, types: Mapping[str, str], packs: int, ends: Mapping[str, Ends]) -> SortedSample:
     """The rows sorted by a column and cut into as many packs as the table has, or fewer, of some hundred rows each."""
     order = pc.sort_indices(rows, sort_keys=[(column, "ascending")])
     ordered = rows.take(order)
-    count = max(1, min(packs, len(rows) // PACK_ROWS))
+    count = _pack_count(rows, packs)
     cuts = [i * len(rows) // count for i in range(count + 1)]
-    return SortedSample(count, {name: _bounds(ordered.column(name), type_, cuts) for name, type_ in types.items()})
+    # Of the column that they are sorted by, packs have the values that they have.
+    widest = {name: None if name == column else ends.get(name) for name in types}
+    bounds = {name: _bounds(ordered.column(name), type_, cuts, widest[name]) for name, type_ in types.items()}
+    return SortedSample(count, bounds)
 
 
-def _bounds(column: Any, type_: str, cuts: Sequence[int]) -> SketchRows:
+def _bounds(column: Any, type_: str, cuts: Sequence[int], ends: Ends | None) -> SketchRows:
     sketch, domain = MinMax("bounds"), domain_of(type_) or LONG
     rows = [
         sketch_row(sketch, pack_values(column.slice(begin, end - begin), type_, distinct=False)) for begin, end in pairwise(cuts)
     ]
+    if ends is not None:
+        rows = [ends.widened(row) for row in rows]
     return load_rows(sketch, domain, [pa.RecordBatch.from_pylist(rows, schema=sketch_schema(sketch, domain))])
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Of all values of a column the lowest and the highest, and how far from them those of a pack may lie to be taken for them."""
+
+    lowest: Any
+    near_lowest: Any
+    near_highest: Any
+    highest: Any
+
+    def widened(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Whole packs have more rows than those here, so their bounds lie further out.
+
+        A pack whose lowest value is among the lowest of all, as it is where values lie at random, is given the lowest of all; the
+        same with the highest. Of a column that goes with the order only the outer packs change.
+        """
+        if row.get("low") is None:
+            return row
+        low = self.lowest if row["low"] <= self.near_lowest else row["low"]
+        return {**row, "low": low, "high": self.highest if row["high"] >= self.near_highest else row["high"]}
+
+
+def ends_of(rows: Any, types: Mapping[str, str], packs: int) -> dict[str, Ends]:
+    """The ends of each column. Of 512 values at random the lowest is among the lowest 4 / 512 of all in 98 of 100 cases."""
+    found = {}
+    place = 4 * _pack_count(rows, packs)
+    for name, type_ in types.items():
+        values = pack_values(rows.column(name), type_, distinct=False)
+        known = None if values is None else values.longs if values.longs is not None else list(values.strings or ())
+        if known is not None and len(known):
+            ordered = sorted(known) if isinstance(known, list) else np.sort(known).tolist()
+            at = min(place, len(ordered) - 1)
+            found[name] = Ends(ordered[0], ordered[at], ordered[-1 - at], ordered[-1])
+    return found
+
+
+def _pack_count(rows: Any, packs: int) -> int:
+    return max(1, min(packs, len(rows) // PACK_ROWS))

@@ -16,6 +16,7 @@ from rtfilter.advice.trials.costs import build_seconds, refresh_seconds, sketch_
 from rtfilter.advice.trials.pack_sample import PackSample
 from rtfilter.advice.trials.trial import Trial, try_table
 from rtfilter.advice.tried.drops import idle_indexes
+from rtfilter.advice.tried.not_yet import not_in_this_version
 from rtfilter.advice.tried.orders import advised_order
 from rtfilter.advice.tried.tried_table import TriedGain, TriedTable
 from rtfilter.advice.tried.unserved import reasons_of
@@ -42,7 +43,7 @@ def advised_by_trials(tried: TriedTable, most_bytes: float) -> TriedAdvice:
     """The indexes that save the most within a budget, each with what it saves beside those before it; an order; indexes to drop."""
     indexes = [_item(sketch, gain, tried) for sketch, gain in best_sketches(tried, most_bytes)]
     items = [*indexes, *advised_order(tried), *idle_indexes(tried)]
-    return TriedAdvice(items, reasons_of(tried, items))
+    return TriedAdvice([*items, *not_in_this_version(tried, items)], reasons_of(tried, items))
 
 
 def best_sketches(tried: TriedTable, most_bytes: float) -> list[tuple[Sketch, TriedGain]]:

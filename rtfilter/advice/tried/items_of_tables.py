@@ -13,6 +13,8 @@ from rtfilter.advice.trials.trial import Trial
 from rtfilter.advice.tried.by_trials import advised_by_trials
 from rtfilter.advice.tried.tried_table import TriedTable
 
+NOT_BUILT = ("row_index", "star_tree")
+
 
 @dataclass(slots=True)
 class FoundItems:
@@ -42,8 +44,14 @@ def items_of_tables(
         else:
             found.items += _within(budgets[name], advised_by_votes(queries, tables[name], votes.get(name, {})))
     if votes is None:
-        found.items.sort(key=lambda each: (-(each.gain_ms or 0.0), -(each.gain_bytes or 0.0), each.table, each.kind, each.columns))
+        found.items.sort(key=_by_time_saved)
     return found
+
+
+def _by_time_saved(item: Item) -> tuple[bool, float, float, str, str, tuple[str, ...]]:
+    """What this version does not build stands last."""
+    saved = -(item.gain_ms or 0.0), -(item.gain_bytes or 0.0)
+    return item.kind in NOT_BUILT, *saved, item.table, item.kind, item.columns
 
 
 def _within(budget: float, ranked: Sequence[Item]) -> list[Item]:

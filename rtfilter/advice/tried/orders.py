@@ -10,7 +10,7 @@ from rtfilter.advice.packs.by_formulas import LEAST_GAIN, MOST_LOSS
 from rtfilter.advice.packs.commands import sort_command
 from rtfilter.advice.packs.item import Item, KeptBefore, path_of
 from rtfilter.advice.trials.intervals import interval
-from rtfilter.advice.trials.sorted_sample import SortedSample, sample_rows, sorted_by
+from rtfilter.advice.trials.sorted_sample import SortedSample, ends_of, sample_rows, sorted_by
 from rtfilter.advice.tried.tried_table import TriedAsking, TriedTable
 from rtfilter.advice.workload.predicates import EQUALITIES, Operator, leaves
 
@@ -25,7 +25,8 @@ def advised_order(tried: TriedTable) -> list[Item]:
     rows = sample_rows(tried.trial.sample, list(types)) if candidates else None
     if rows is None:
         return []
-    orders = ((column, sorted_by(rows, column, types, tried.trial.packs)) for column in candidates)
+    ends = ends_of(rows, types, tried.trial.packs)
+    orders = ((column, sorted_by(rows, column, types, tried.trial.packs, ends)) for column in candidates)
     found = [item for column, order in orders if (item := _judged(column, order, tried)) is not None]
     return sorted(found, key=lambda item: (-round(item.gain_bytes or 0.0, 3), item.columns))[:1]
 
@@ -39,6 +40,15 @@ def _candidates(asked: Sequence[TriedAsking], known: Sequence[str]) -> list[str]
     return sorted(read, key=lambda name: (-math.fsum(read[name]), name))[:MOST_ORDERS]
 
 
+def _kept_in(order: SortedSample, column: str, each: TriedAsking) -> float:
+    """What a kind of query keeps of the packs in a new order, as a share of what it reads without conditions of its own.
+
+    What runtime filters reject may be due to today's order: in a new one it is lost, but on the key that this sorts by.
+    """
+    others = math.prod(share for key, share in each.asking.joined.items() if key.lower() != column.lower())
+    return order.kept_share(each.questions) / (others or 1.0)
+
+
 def _judged(column: str, order: SortedSample, tried: TriedTable) -> Item | None:
     """The item for an order; None where it saves too little, or loses too much for others."""
     changes: list[float] = []
@@ -48,8 +58,8 @@ def _judged(column: str, order: SortedSample, tried: TriedTable) -> Item | None:
     kept: list[KeptBefore] = []
     speed = math.fsum(each.asking.ms or 0.0 for each in tried.asked) / tried.read_today if tried.read_today else 0.0
     for each in tried.asked:
-        before, after = float(each.kept(tried.trial, tried.trial.existing).mean()), order.kept_share(each.questions)
-        low, high = interval(after, order.packs, tried.trial.packs)
+        before, after = float(each.kept(tried.trial, tried.trial.existing).mean()), _kept_in(order, column, each)
+        low, high = (interval(min(1.0, after), order.packs, tried.trial.packs)) if after <= 1 else (after, after)
         changes.append(each.read * (before - after))
         least.append(each.read * (before - high))
         most.append(each.read * (before - low))

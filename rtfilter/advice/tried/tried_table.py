@@ -24,7 +24,8 @@ MOST_QUESTIONS, LEAST_QUESTIONS = 2_000, 2
 
 @dataclass(slots=True, eq=False)
 class TriedAsking:
-    """The queries of one kind on a table, and what they keep of its packs. `read`: bytes of all packs that all calls would read."""
+    """The queries of one kind on a table, and what they keep of its packs. `read`: bytes that all calls would read without
+    conditions of their own: those of all packs, less what runtime filters of joins were measured to reject."""
 
     asking: Asking
     questions: tuple[Question, ...]
@@ -64,7 +65,7 @@ class TriedTable:
         predicate = asking.use.predicate
         questions = self.trial.questions(predicate, asking.samples, most) if predicate is not None else ()
         columns = frozenset(name for leaf in leaves(predicate) for name in leaf.columns)
-        return TriedAsking(asking, questions, asking.weight * column_bytes(asking.use, self.table), columns)
+        return TriedAsking(asking, questions, asking.weight * column_bytes(asking.use, self.table) * asking.joined_share, columns)
 
     def upkeep_ms(self, sketch: Sketch) -> float | None:
         """How long refreshes take over the days of the log, as fast as the table grows; None where one of them is not known."""

@@ -67,7 +67,7 @@ KEEPS_ALL = "a join of this type keeps every row of the large side"
 
 
 def candidates_of(query: QueryFacts) -> Iterator[Candidate | Refused]:
-    """For each join its possible filters, or why it has none."""
+    """For each join its possible filters, one for each key and side, or why it has none."""
     for join in query.joins:
         found = [each for side in _probe_sides(join) for each in _of_side(query, join, side)]
         possible = [each for each in found if isinstance(each, Candidate)]
@@ -80,15 +80,17 @@ def _probe_sides(join: JoinFacts) -> tuple[int, ...]:
 
 
 def _of_side(query: QueryFacts, join: JoinFacts, probe: int) -> Iterator[Candidate | Refused]:
-    null_aware = join.type == "LeftAnti" and join.is_broadcast and "true" in join.operator
+    # A broadcast anti join may be NOT IN. Of either kind the filtered side would be the one that it returns.
+    null_aware = join.type == "LeftAnti" and join.is_broadcast
     if refuse_to_filter(join.type, SIDES[probe], null_aware) is not None:
         yield Refused(join, KEEPS_ALL)
         return
     side, other = join.sides[probe], join.sides[1 - probe]
     reasons = []
+    possible = False
     for key, build in zip(side.keys, other.keys, strict=False):
         if key.scan is None:
-            reasons.append(NOT_PLAIN)
+            reasons.append(NOT_PARQUET if side.has_other_scans and not side.scans else NOT_PLAIN)
             continue
         scan = query.scans[key.scan]
         type_ = dict(scan.columns).get(key.column)
@@ -99,9 +101,9 @@ def _of_side(query: QueryFacts, join: JoinFacts, probe: int) -> Iterator[Candida
         is_shuffled = not join.is_broadcast or "BroadcastExchange" in side.between or "Exchange" in side.between
         share = share_with_partner(join, probe)
         yield Candidate(join, probe, key.scan, key.column, str(type_), build.scan, build.column, share, is_shuffled)
-        # One filter of several keys is a filter of the first one at least.
-        return
-    yield Refused(join, reasons[0] if reasons else NOT_PLAIN)
+        possible = True
+    if not possible:
+        yield Refused(join, reasons[0] if reasons else NOT_PLAIN)
 
 
 def _refuse(scan: ScanFacts, type_: str | None, between: tuple[str, ...]) -> str | None:

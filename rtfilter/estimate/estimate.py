@@ -158,7 +158,7 @@ class _Estimator:
             packs, is_exact = self._packs(query, found, kind, number)
             gain = gain_of(query, found, packs, is_exact, application.cores)
             known = best.get(number)
-            if known is None or gain.ms.most > known[1].ms.most:
+            if known is None or (gain.ms.least, gain.ms.most) > (known[1].ms.least, known[1].ms.most):
                 best[number] = (found, gain)
         for number, (candidate, gain) in best.items():
             self._add(query, kind, number, candidate, gain)

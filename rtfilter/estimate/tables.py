@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,10 +101,11 @@ class Tables:
 
     def build_keys(self, scan: ScanFacts, column: str, type_: str) -> BuildKeys | None:
         """The keys that a build side's table has under the scan's own conditions; None where it can't be read."""
-        if self._table(scan) is None:
+        table = self._table(scan)
+        if table is None:
             return None
         try:
-            return _read_keys(list(self.paths(scan)), scan.filters, column, type_)
+            return _read_keys([file.local for file in table.files], scan.filters, column, type_)
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             self.unreadable.setdefault(scan.name, str(error).split("\n", 1)[0])
             return None
@@ -148,8 +148,7 @@ def can_compare(probe: str, build: str) -> bool:
     return probe == build or (probe in INTEGRAL_WIDTH and build in INTEGRAL_WIDTH)
 
 
-def _read_keys(paths: list[str], filters: str, column: str, type_: str) -> BuildKeys | None:
-    files = [str(file) for path in paths for file in (sorted(Path(path).rglob("*.parquet")) if Path(path).is_dir() else [path])]
+def _read_keys(files: list[str], filters: str, column: str, type_: str) -> BuildKeys | None:
     data: Any = ds.dataset(files, format="parquet", partitioning=None)
     name = {each.lower(): each for each in data.schema.names}[column.lower()]
     expression, is_whole = expression_of(filters, data.schema)

@@ -26,7 +26,7 @@ POSSIBLE = {
     # Either side of a shuffled join.
     "shuffled": ["sales.s_item 40 waits", "item.i_id 1000 waits"],
     "two joins": ["sales.s_item 250 -", "sales.s_shop 571 -"],
-    "two keys": ["sales.s_item 10 -"],
+    "two keys": ["sales.s_item 10 -", "sales.s_day 10 -"],
     "semi": ["sales.s_item 10 -"],
     # The left side has no partner on the other one's behalf: what it returns has rows of the right side that found none.
     "right outer": [],

@@ -7,9 +7,10 @@ from typing import Any
 
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 START, UPDATE, END = f"{_SQL}SQLExecutionStart", f"{_SQL}SQLAdaptiveExecutionUpdate", f"{_SQL}SQLExecutionEnd"
-TASK_END, LOG_START, EXECUTOR = "SparkListenerTaskEnd", "SparkListenerLogStart", "SparkListenerExecutorAdded"
+TASK_END, LOG_START = "SparkListenerTaskEnd", "SparkListenerLogStart"
+EXECUTOR, EXECUTOR_GONE = "SparkListenerExecutorAdded", "SparkListenerExecutorRemoved"
 DRIVER_UPDATES = f"{_SQL}DriverAccumUpdates"
-WANTED = frozenset((START, UPDATE, END, TASK_END, LOG_START, EXECUTOR, DRIVER_UPDATES))
+WANTED = frozenset((START, UPDATE, END, TASK_END, LOG_START, EXECUTOR, EXECUTOR_GONE, DRIVER_UPDATES))
 BROKEN = "broken lines, which are no JSON"
 NO_EVENT = "lines that are no events of Spark"
 TOO_DEEP = "events with plans that are nested too deeply"

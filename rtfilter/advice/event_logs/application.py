@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from rtfilter.advice.event_files.events import DRIVER_UPDATES, END, EXECUTOR, LOG_START, START, TASK_END, UPDATE, whole_number
+from rtfilter.advice.event_files.events import (
+    DRIVER_UPDATES,
+    END,
+    EXECUTOR,
+    EXECUTOR_GONE,
+    LOG_START,
+    START,
+    TASK_END,
+    UPDATE,
+    whole_number,
+)
 from rtfilter.advice.event_logs.aggregates import aggregation_of
 from rtfilter.advice.event_logs.conditions_above import asked_above
 from rtfilter.advice.event_logs.plan_facts import Counted, PlanFacts
@@ -34,12 +44,13 @@ class _Running:
 
 @dataclass(slots=True)
 class Application:
-    """Events in, queries out. `cores` of all executors together, `version` of Spark: None until the log says."""
+    """Events in, queries out. `cores`: the most that all executors had together; `version` of Spark: None until the log says."""
 
     version: str | None = None
     cores: int = 0
     _running: dict[int, _Running] = field(default_factory=dict)
     _values: dict[int, int] = field(default_factory=dict)
+    _executors: dict[str, int] = field(default_factory=dict)
     _waiting: deque[int] = field(default_factory=deque)
 
     def take(self, event: dict[str, Any]) -> Iterator[QueryFacts]:
@@ -59,7 +70,10 @@ class Application:
             self.version = str(event.get("Spark Version") or "") or None
         elif name == EXECUTOR:
             info = event.get("Executor Info")
-            self.cores += (whole_number(info.get("Total Cores")) or 0) if isinstance(info, dict) else 0
+            self._executors[str(event.get("Executor ID"))] = _cores(info) if isinstance(info, dict) else 0
+            self.cores = max(self.cores, sum(self._executors.values()))
+        elif name == EXECUTOR_GONE:
+            self._executors.pop(str(event.get("Executor ID")), None)
 
     def rest(self) -> Iterator[QueryFacts]:
         """The queries that did not end: the application was killed, or still runs."""
@@ -161,6 +175,10 @@ class Application:
             asked_above=tuple(map(counted.placed, asked_above(facts.top, facts.attributes))),
             partial=tuple(_partial(running, aggregation.is_cut)),
         )
+
+
+def _cores(info: dict[str, Any]) -> int:
+    return max(0, whole_number(info.get("Total Cores")) or 0)
 
 
 def _partial(running: _Running, is_cut: bool) -> Iterator[str]:

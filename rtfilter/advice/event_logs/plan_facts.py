@@ -245,7 +245,8 @@ class Counted:
         scans = tuple(dict.fromkeys(self.places[each.metrics[ROWS]] for each in below if each.metrics.get(ROWS) in self.places))
         found = tuple(map(self.key, keys))
         first = next((key.scan for key in found if key.scan is not None), None)
-        return JoinSide(found, self._rows_into(child), scans, tuple(self._between(child, first)))
+        others = any(not each.metadata for each in below)
+        return JoinSide(found, self._rows_into(child), scans, tuple(self._between(child, first)), others)
 
     def _rows_into(self, node: PlanNode) -> int | None:
         """What a node hands on: its own count, or that of the nearest one below it that has one and changes nothing on the way."""

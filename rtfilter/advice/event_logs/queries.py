@@ -51,12 +51,14 @@ class Key:
 @dataclass(frozen=True, slots=True)
 class JoinSide:
     """`rows`: what comes into the join. `scans`: all below it, by number. `between`: the operators between the join and the scan of
-    its first plain key, the uppermost first."""
+    its first plain key, the uppermost first. `has_other_scans`: whether it reads something of which the log tells no more, such as
+    a table of another source."""
 
     keys: tuple[Key, ...]
     rows: int | None
     scans: tuple[int, ...]
     between: tuple[str, ...]
+    has_other_scans: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from planner.counted import counted
 from rtfilter.advice.event_logs.application import Application
-from rtfilter.advice.event_logs.queries import QueryFacts
+from rtfilter.advice.event_logs.queries import QueryFacts, ScanFacts
 from rtfilter.advice.event_logs.read import read_event_logs
 from rtfilter.advice.logs.lines import Reading, told
 from rtfilter.errors import AdviceError
 from rtfilter.estimate.candidates import Candidate, Refused, candidates_of
 from rtfilter.estimate.gains import NOTHING, Gain, Range, gain_of
-from rtfilter.estimate.tables import BuildKeys, PacksKept, Tables, can_compare
+from rtfilter.estimate.tables import NOT_TRIED, BuildKeys, PacksKept, Tables, Tried, can_compare
 
-# Calls of one kind whose keys are tried on the tables; the others count as these do on average.
-MOST_TRIED = 3
 # A gain below this is none, and below this share of the query's time.
 LEAST_MS, LEAST_SHARE = 5.0, 0.02
 COSTS_MORE = "the filter would cost more than it saves"
@@ -44,7 +43,7 @@ class JoinGain:
     rows_joined: int | None = 0
     packs: PacksKept | None = None
     is_exact: bool = False
-    tried: int = 0
+    why: str = ""
 
     @property
     def is_sure(self) -> bool:
@@ -103,6 +102,7 @@ def _join(each: JoinGain) -> dict[str, Any]:
         "saved_ms": _pair(each.ms),
         "saved_bytes": _pair(each.bytes),
         "query_ms": each.query_ms,
+        "why": each.why,
         "rows_scanned": each.rows_scanned,
         "rows_in": each.rows_in,
         "rows_joined": each.rows_joined,
@@ -131,7 +131,7 @@ class _Estimator:
         self.tables = tables
         self.estimate = Estimate()
         self._joins: dict[tuple[str, int], JoinGain] = {}
-        self._tried: dict[tuple[Any, ...], tuple[PacksKept | None, bool]] = {}
+        self._tried: dict[tuple[Any, ...], Tried] = {}
 
     def read(self, logs: Sequence[str | Path]) -> None:
         reading = self.estimate.reading
@@ -155,35 +155,41 @@ class _Estimator:
             if isinstance(found, Refused):
                 self._refuse(found.reason)
                 continue
-            packs, is_exact = self._packs(query, found, kind, number)
-            gain = gain_of(query, found, packs, is_exact, application.cores)
+            gain = gain_of(query, found, self._try(query, found), application.cores)
             known = best.get(number)
             if known is None or (gain.ms.least, gain.ms.most) > (known[1].ms.least, known[1].ms.most):
                 best[number] = (found, gain)
         for number, (candidate, gain) in best.items():
-            self._add(query, kind, number, candidate, gain)
+            self._add(query, kind, number, candidate, gain if _is_best_of_scan(gain, candidate, best.values()) else _at_best(gain))
         self._add_total(query, list(best.values()))
 
-    def _packs(self, query: QueryFacts, candidate: Candidate, kind: str, number: int) -> tuple[PacksKept | None, bool]:
-        """What the build side's keys leave of the scan's packs, and whether these were just the keys that it had."""
+    def _try(self, query: QueryFacts, candidate: Candidate) -> Tried:
+        """Tries the build side's keys on the scan's packs, the same keys once."""
         scan = query.scans[candidate.scan]
         if candidate.build_scan is None:
-            return None, False
+            return NOT_TRIED
         build = query.scans[candidate.build_scan]
         type_ = dict(build.columns).get(candidate.build_column)
         if type_ is None or not can_compare(candidate.type, type_):
-            return None, False
-        what = (self.tables.paths(scan), candidate.column, self.tables.paths(build), candidate.build_column, build.filters)
+            return NOT_TRIED
+        what = (
+            self.tables.paths(scan),
+            candidate.column,
+            self.tables.paths(build),
+            candidate.build_column,
+            build.filters,
+            candidate.build_rows,
+        )
         if what not in self._tried:
             self._tried[what] = self._tried_on(candidate, scan, build, type_)
         return self._tried[what]
 
-    def _tried_on(self, candidate: Candidate, scan: Any, build: Any, type_: str) -> tuple[PacksKept | None, bool]:
+    def _tried_on(self, candidate: Candidate, scan: ScanFacts, build: ScanFacts, type_: str) -> Tried:
         keys = self.tables.build_keys(build, candidate.build_column, type_)
         if keys is None:
-            return None, False
+            return NOT_TRIED
         packs = self.tables.packs_kept(scan, candidate.column, candidate.type, keys.keys)
-        return packs, _are_just_those(keys, candidate)
+        return Tried(packs, _are_just_those(keys, candidate), keys.share)
 
     def _add(self, query: QueryFacts, kind: str, number: int, candidate: Candidate, gain: Gain) -> None:
         scan = query.scans[candidate.scan]
@@ -200,7 +206,9 @@ class _Estimator:
         found.rows_in += candidate.probe_rows or 0
         joined = candidate.join.rows if candidate.share is not None else None
         found.rows_joined = None if joined is None or found.rows_joined is None else found.rows_joined + joined
-        found.packs, found.is_exact = self._packs(query, candidate, kind, number)
+        tried = self._try(query, candidate)
+        found.packs, found.is_exact = tried.packs, tried.are_just_those
+        found.why = _why(query, candidate, tried)
 
     def _add_total(self, query: QueryFacts, gains: list[tuple[Candidate, Gain]]) -> None:
         """Filters of one scan drop the same packs in part: the best of them is sure, their sum the most."""
@@ -234,6 +242,34 @@ class _Estimator:
 def _name(query: QueryFacts) -> str:
     """What people may know a query by: the description of its job, or the place in their program."""
     return (query.description.strip().splitlines() or [""])[0][:40] or f"query {query.id}"
+
+
+def _why(query: QueryFacts, candidate: Candidate, tried: Tried) -> str:
+    """What the gain comes from."""
+    scan, between = query.scans[candidate.scan], candidate.join.sides[candidate.probe].between
+    packs = tried.packs
+    if packs is not None and packs.kept < packs.packs:
+        sure = "" if tried.are_just_those else "at least "
+        return f"{sure}{packs.packs - packs.kept} of {counted(packs.packs, 'pack')} of {scan.name} hold no key of the other side"
+    if "Exchange" in between or not candidate.join.is_broadcast:
+        return "rows without a partner would not be shuffled and sorted"
+    if "BroadcastExchange" in between:
+        return "rows without a partner would not be collected for a broadcast"
+    if any("/" in operator for operator in between):
+        return "rows without a partner would not go through the joins below this one"
+    if packs is None:
+        return "packs without a key would not be read, if rows without a partner lie together: the footers were not looked at"
+    return "rows without a partner would be dropped before the join"
+
+
+def _is_best_of_scan(gain: Gain, candidate: Candidate, all_: Iterable[tuple[Candidate, Gain]]) -> bool:
+    """Whether no other filter of the same scan is surer to gain."""
+    return gain.ms.least >= max(other.ms.least for each, other in all_ if each.scan == candidate.scan)
+
+
+def _at_best(gain: Gain) -> Gain:
+    """The gain of a filter beside a better one of its scan, which may drop all that it would."""
+    return replace(gain, ms=Range(0.0, gain.ms.most), bytes=Range(0.0, gain.bytes.most))
 
 
 def _are_just_those(keys: BuildKeys, candidate: Candidate) -> bool:

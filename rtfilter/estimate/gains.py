@@ -16,7 +16,7 @@ from planner.inputs.settings import BLOOM, SET, PlanSettings
 from planner.plan.types import is_whole_number
 from rtfilter.advice.event_logs.queries import QueryFacts, ScanFacts
 from rtfilter.estimate.candidates import Candidate
-from rtfilter.estimate.tables import PacksKept
+from rtfilter.estimate.tables import PacksKept, Tried
 
 # Bytes of a row of Spark's own format, beside eight for each column.
 ROW_BYTES, COLUMN_BYTES = 16.0, 8.0
@@ -47,13 +47,14 @@ class Gain:
     kept: Range
 
 
-def gain_of(query: QueryFacts, candidate: Candidate, packs: PacksKept | None, is_exact: bool, cores: int) -> Gain:
-    """The gain of a candidate. `packs`: what footers leave, `is_exact` whether the build side had just the keys that were tried."""
+def gain_of(query: QueryFacts, candidate: Candidate, tried: Tried, cores: int) -> Gain:
+    """The gain of a candidate, of whose keys `tried` tells what they leave of the packs."""
+    packs = tried.packs
     scan = query.scans[candidate.scan]
     settings = PlanSettings("estimate", machine=Machine(_constants(scan), max(cores, 1)))
-    fewest, most = _shares(query, candidate)
+    fewest, most = _shares(query, candidate, tried.key_share)
     most_kept = packs.rows_kept / packs.rows if packs is not None and packs.rows else 1.0
-    least_kept = most_kept if packs is not None and is_exact else min(fewest, most_kept)
+    least_kept = most_kept if packs is not None and tried.are_just_those else min(fewest, most_kept)
     worst = max(0.0, _net_ms(settings, query, candidate, most, most_kept))
     best = max(0.0, _net_ms(settings, query, candidate, fewest, least_kept))
     limit = (query.ms or 0) * MOST_OF_A_QUERY
@@ -101,16 +102,19 @@ def _work(query: QueryFacts, candidate: Candidate) -> RowWork:
     )
 
 
-def _shares(query: QueryFacts, candidate: Candidate) -> tuple[float, float]:
+def _shares(query: QueryFacts, candidate: Candidate, key_share: float | None) -> tuple[float, float]:
     """The share of the scan's rows that have a partner, at least and at most.
 
-    Rows that other joins dropped before count at best as those that came here do. At worst all of them have a partner.
+    Rows that other joins dropped before count at best as those that came here do, or as the keys that the build side had of its
+    table. At worst all of them have a partner.
     """
-    came = candidate.probe_rows
+    by_keys = 1.0 if key_share is None else key_share
+    came, tested = candidate.probe_rows, _tested(query, candidate.scan)
     if candidate.share is None or not came:
-        return 1.0, 1.0
-    without = came * (1.0 - candidate.share)
-    return candidate.share, max(candidate.share, 1.0 - without / max(_tested(query, candidate.scan), 1.0))
+        return by_keys, 1.0
+    if came >= tested:
+        return candidate.share, candidate.share
+    return min(candidate.share, by_keys), max(candidate.share, 1.0 - came * (1.0 - candidate.share) / tested)
 
 
 def _tested(query: QueryFacts, scan: int) -> float:

@@ -44,12 +44,31 @@ class PacksKept:
 
 @dataclass(frozen=True, slots=True)
 class BuildKeys:
-    """Keys that the build side had at most. `rows`: how many rows passed its own conditions, None where only bounds are known.
-    `is_whole`: whether all conditions that Spark has pushed down were tried."""
+    """Keys that the build side had at most. `rows`: how many of the table's `of_rows` passed the scan's own conditions, None where
+    only bounds are known. `is_whole`: whether all conditions that Spark has pushed down were tried."""
 
     keys: KeyFilter
     rows: int | None
+    of_rows: int
     is_whole: bool
+
+    @property
+    def share(self) -> float | None:
+        """The share of the table's rows that passed."""
+        return None if self.rows is None or not self.of_rows else self.rows / self.of_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of trying the build side's keys on the packs of the other side. `are_just_those`: whether it had just these keys;
+    `key_share`: of its table's rows those that passed its own conditions. None: not known."""
+
+    packs: PacksKept | None = None
+    are_just_those: bool = False
+    key_share: float | None = None
+
+
+NOT_TRIED = Tried()
 
 
 class Tables:
@@ -152,18 +171,18 @@ def _read_keys(files: list[str], filters: str, column: str, type_: str) -> Build
     data: Any = ds.dataset(files, format="parquet", partitioning=None)
     name = {each.lower(): each for each in data.schema.names}[column.lower()]
     expression, is_whole = expression_of(filters, data.schema)
-    rows = data.count_rows(filter=expression)
+    rows, of_rows = data.count_rows(filter=expression), data.count_rows()
     if rows > MOST_BUILD_ROWS:
         found = _bounds(files, name)
-        return None if found is None else BuildKeys(found, None, False)
+        return None if found is None else BuildKeys(found, None, of_rows, False)
     values = pack_values(data.to_table(columns=[name], filter=expression).column(0), type_)
     if values is None:
         return None
     if values.longs is not None:
-        return BuildKeys(filter_of_keys(np.sort(values.longs)), rows, is_whole)
+        return BuildKeys(filter_of_keys(np.sort(values.longs)), rows, of_rows, is_whole)
     if values.strings is None or len(values.strings) > MOST_TEXTS:
         return None
-    return BuildKeys(_byte_keys(values.strings), rows, is_whole)
+    return BuildKeys(_byte_keys(values.strings), rows, of_rows, is_whole)
 
 
 def _byte_keys(strings: ByteStrings) -> KeyFilter:

@@ -37,7 +37,8 @@ def _joins(found: Estimate) -> Iterator[str]:
         calls = f", {each.calls} calls" if each.calls > 1 else ""
         yield f"\n{number}. {each.query}{calls}: {each.table}.{each.column} = {each.build}"
         yield f"   saves {_times(each.ms)} of {_time(each.query_ms)}, {_sizes(each.bytes)} of reading"
-        yield f"   {_rows(each)}{_packs(each)}"
+        yield f"   {_rows(each)}"
+        yield f"   {each.why}"
     if len(found.joins) > MOST_JOINS:
         yield f"\nand {counted(len(found.joins) - MOST_JOINS, 'more join')} (--json has all)"
 
@@ -45,14 +46,6 @@ def _joins(found: Estimate) -> Iterator[str]:
 def _rows(each: JoinGain) -> str:
     joined = "how many have a partner is not known" if each.rows_joined is None else f"{each.rows_joined:,} out of the join"
     return f"{each.rows_scanned:,} rows scanned, {each.rows_in:,} into the join, {joined}"
-
-
-def _packs(each: JoinGain) -> str:
-    if each.packs is None:
-        return "; the footers of the tables were not read: at worst every pack holds a partner"
-    dropped = each.packs.packs - each.packs.kept
-    sure = "" if each.is_exact else " at least"
-    return f"; {dropped} of {counted(each.packs.packs, 'pack')} dropped{sure}"
 
 
 def _others(found: Estimate) -> Iterator[str]:

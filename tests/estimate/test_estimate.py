@@ -98,7 +98,10 @@ def test_text_is_one_screen_that_says_what_to_do(log: Path, tmp_path: Path) -> N
     done = run(log, "--table", f"sales={tmp_path / 'sales.parquet'}", "--table", f"item={tmp_path / 'item.parquet'}")
     assert done.exit_code == 0, done.output
     assert "broadcast: sales.s_item = item.i_id" in done.output
-    assert "75 of 100 packs dropped" in done.output and 'spark.conf.set("rtfilter.enabled", True)' in done.output
+    assert (
+        "75 of 100 packs of sales hold no key of the other side" in done.output
+        and 'spark.conf.set("rtfilter.enabled", True)' in done.output
+    )
     assert "1 query of Spark 4.3.0" in done.output and len(done.output.splitlines()) < 30
 
 

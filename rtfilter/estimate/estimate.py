@@ -139,12 +139,12 @@ class _Estimator:
         if not reading.queries:
             raise AdviceError(_nothing_read(reading, logs))
 
-    def _take(self, query: QueryFacts, application: Application, place: str) -> None:
+    def _take(self, query: QueryFacts, application: Application, log: str) -> None:
         self.estimate.reading.queries += 1
         if application.version is not None:
             self.estimate.versions.add(application.version)
         if query.error or query.ms is None:
-            self.estimate.reading.skip("queries that failed, or did not end", place)
+            self.estimate.reading.skip("queries that failed, or did not end", f"{log}, query {query.id}")
             return
         self.estimate.queries_ms += query.ms
         self.estimate.all_joins += len(query.joins)

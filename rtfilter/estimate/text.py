@@ -26,10 +26,8 @@ def _head(found: Estimate) -> Iterator[str]:
         return
     least, most = found.total.least, found.total.most
     of_all = found.queries_ms or 1
-    yield (
-        f"rtfilter would save {_times(found.total)} ({least / of_all:.0%} to {most / of_all:.0%}) "
-        f"and {_sizes(found.total_bytes)} of reading."
-    )
+    share = f"{least / of_all:.0%} to {most / of_all:.0%}" if least >= 1 else f"{most / of_all:.0%}"
+    yield f"rtfilter would save {_times(found.total)} ({share}) and {_sizes(found.total_bytes)} of reading."
 
 
 def _joins(found: Estimate) -> Iterator[str]:
@@ -80,7 +78,7 @@ def _next(found: Estimate) -> Iterator[str]:
 
 
 def _times(found: Range) -> str:
-    return f"{_time(found.least)} to {_time(found.most)}" if _time(found.least) != _time(found.most) else _time(found.least)
+    return _range(_time(found.least), _time(found.most), found.least < 1)
 
 
 def _time(ms: float) -> str:
@@ -88,7 +86,11 @@ def _time(ms: float) -> str:
 
 
 def _sizes(found: Range) -> str:
-    return f"{_size(found.least)} to {_size(found.most)}" if _size(found.least) != _size(found.most) else _size(found.least)
+    return _range(_size(found.least), _size(found.most), found.least < 1)
+
+
+def _range(least: str, most: str, from_nothing: bool) -> str:
+    return most if least == most else f"up to {most}" if from_nothing else f"{least} to {most}"
 
 
 def _size(size: float) -> str:

@@ -15,6 +15,7 @@ from rtfilter.advice.event_logs.plan_tree import PlanNode
 from rtfilter.advice.event_logs.queries import Key
 
 _FUNCTION = re.compile(r"(partial_|merge_|finalmerge_)?(\w+)\((distinct )?(.*)\)(?: FILTER .*)?", re.DOTALL)
+_ATTRIBUTE_ID = re.compile(r"#\d+")
 _PASSED = ("Exchange", "Sort", "AQEShuffleRead", "ShuffleQueryStage", "WholeStageCodegen", "InputAdapter", "Project")
 
 
@@ -50,7 +51,7 @@ class _Step:
 
 
 def aggregation_of(plan: PlanNode, details: list[Detail], attributes: Attributes) -> Aggregation:
-    """What all aggregates of a plan together ask; those of subqueries and cached frames are left out."""
+    """What all aggregates of a plan together ask; those of cached frames are left out."""
     steps = [(_step(node, details), above) for node, above in _aggregates(plan)]
     keys: dict[Key, None] = {}
     functions: set[tuple[str, tuple[str, ...]]] = set()
@@ -69,11 +70,15 @@ def aggregation_of(plan: PlanNode, details: list[Detail], attributes: Attributes
 
 
 def _columns_by_scan(argument: str, attributes: Attributes) -> list[tuple[str, ...]]:
-    """The columns of an argument, those of each scan by themselves; one empty tuple for an argument without any, as of count(1)."""
+    """The columns of an argument, those of each scan by themselves; one empty tuple for one that names none, as of count(1).
+
+    What is computed of another aggregate's results has no columns of a scan, and gives nothing.
+    """
     by_scan: dict[int | None, set[str]] = {}
     for origin in attributes.origins(argument):
         by_scan.setdefault(origin.scan, set()).add(origin.column)
-    return [tuple(sorted(columns)) for columns in by_scan.values()] or [()]
+    found = [tuple(sorted(columns)) for columns in by_scan.values()]
+    return found if found or _ATTRIBUTE_ID.search(argument) else [()]
 
 
 def _aggregates(plan: PlanNode) -> Iterator[tuple[PlanNode, PlanNode | None]]:
@@ -81,7 +86,7 @@ def _aggregates(plan: PlanNode) -> Iterator[tuple[PlanNode, PlanNode | None]]:
     stack: list[tuple[PlanNode, PlanNode | None]] = [(plan, None)]
     while stack:
         node, above = stack.pop()
-        if node.is_subquery or node.name == "InMemoryTableScan":
+        if node.is_repeated or node.name == "InMemoryTableScan":
             continue
         if node.is_aggregate:
             yield node, above
@@ -110,7 +115,7 @@ def _has_plain_scan(plan: PlanNode) -> bool:
         node = stack.pop()
         if node.is_scan and node.metadata:
             return True
-        if not node.is_aggregate and not node.is_subquery:
+        if not node.is_aggregate and not node.is_repeated:
             stack.extend(node.children)
     return False
 

@@ -49,9 +49,11 @@ class _Reader:
     def read(self, text: str, depth: int = 0) -> Predicate | None:
         text = text.strip()
         if any(mark in text for mark in _FROM_ELSEWHERE):
-            if not text.startswith("dynamicpruningexpression("):
-                self.partial["a condition on the result of another part of the query"] = None
-            return None
+            if text.startswith("dynamicpruningexpression("):
+                return None
+            self.partial["a condition on the result of another part of the query"] = None
+            columns = _columns_in(text)
+            return Leaf(columns, Operator.FUNCTION) if columns and "subquery#" in text else None
         if depth > MOST_DEPTH:
             return self._other(text)
         if text.startswith("NOT "):
@@ -134,16 +136,20 @@ class _Reader:
     def _computed(self, text: str) -> Leaf | None:
         if not is_balanced(text):
             return self._other(text)
-        columns = tuple(dict.fromkeys(each.name for each in attributes_in(text)))
+        columns = _columns_in(text)
         if not columns:
             self.partial["a condition that names no column"] = None
             return None
         return Leaf(columns, Operator.FUNCTION)
 
     def _other(self, text: str) -> Leaf | None:
-        columns = tuple(dict.fromkeys(each.name for each in attributes_in(text)))
+        columns = _columns_in(text)
         self.partial[f"a condition on {', '.join(columns) or 'no column'}"] = None
         return Leaf(columns, Operator.OTHER) if columns else None
+
+
+def _columns_in(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.name for each in attributes_in(text) if not each.name.endswith("subquery")))
 
 
 def condition_of(filters: Iterable[str], pushed: str, types: Mapping[str, str]) -> Condition:

@@ -22,7 +22,7 @@ def _conditions(plan: PlanNode) -> Iterator[str]:
     stack = [plan]
     while stack:
         node = stack.pop()
-        if node.is_subquery or node.name == "InMemoryTableScan":
+        if node.is_repeated or node.name == "InMemoryTableScan":
             continue
         if node.name == "Filter" and not _is_of_scan(node):
             yield node.text

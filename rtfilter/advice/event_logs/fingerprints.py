@@ -26,10 +26,10 @@ def add_event_logs(paths: Sequence[str | Path], tables: Mapping[str, TableStatis
         AdviceError: a path is not there or no log, or a file can't be opened.
     """
 
-    def take(query: QueryFacts, _: Application, place: str) -> None:
+    def take(query: QueryFacts, _: Application, log: str) -> None:
         reading.queries += 1
         if query.error:
-            reading.skip(FAILED, place)
+            reading.skip(FAILED, f"{log}, query {query.id}")
             return
         found = fingerprint_of(query, tables)
         if found.uses or found.unknown_tables:

@@ -27,6 +27,11 @@ class PlanNode:
         return self.name.startswith(_SUBQUERIES)
 
     @property
+    def is_repeated(self) -> bool:
+        """Whether what is below stands elsewhere in the plan as well: it is there for dynamic partition pruning, or taken again."""
+        return self.name.startswith(("SubqueryBroadcast", "SubqueryAdaptiveBroadcast", "ReusedSubquery"))
+
+    @property
     def is_scan(self) -> bool:
         return not self.is_subquery and (self.name.startswith(("Scan ", "BatchScan ")) and bool(self.name))
 

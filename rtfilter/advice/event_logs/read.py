@@ -13,7 +13,7 @@ from rtfilter.advice.event_logs.application import Application
 from rtfilter.advice.event_logs.queries import QueryFacts
 from rtfilter.errors import AdviceError
 
-# Takes a query, the application that ran it, and the place where it ended.
+# Takes a query, the application that ran it, and the name of the log.
 Taker = Callable[[QueryFacts, Application, str], None]
 Skip = Callable[[str, str], None]
 
@@ -46,19 +46,21 @@ def _read(log: EventLog, take: Taker, skip: Skip) -> None:
                     skip(event, place)
                 elif event is not None:
                     events += 1
-                    _hand_on(partial(application.take, event), application, place, take, skip)
+                    _hand_on(partial(application.take, event), application, log.name, place, take, skip)
         except OSError as error:
             raise AdviceError(f"{file}: the event log can't be read: {error.strerror or error}.") from error
-    _hand_on(application.rest, application, place, take, skip)
+    _hand_on(application.rest, application, log.name, place, take, skip)
     if not events:
         skip("files without an event of a query", log.name)
 
 
-def _hand_on(queries: Callable[[], Iterator[QueryFacts]], application: Application, place: str, take: Taker, skip: Skip) -> None:
+def _hand_on(
+    queries: Callable[[], Iterator[QueryFacts]], application: Application, log: str, place: str, take: Taker, skip: Skip
+) -> None:
     found: list[QueryFacts] = []
     try:
         found.extend(queries())
     except Exception as error:  # a plan that nobody has met yet must not end the reading of a month's log
         skip(f"events that are not as Spark writes them ({type(error).__name__})", place)
     for query in found:
-        take(query, application, place)
+        take(query, application, log)

@@ -64,7 +64,7 @@ PARTLY = [
     ("[(kind#3 = smile :))]", "other(kind)", "a condition on kind"),
     ("[(kind#3 = a (b) c)]", "kind = ?", "where the text"),
     ("[(kind#3 = n#1L)]", "other(kind, n)", "a condition on kind, n"),
-    ("[(n#1L > scalar-subquery#12 [])]", "None", "another part of the query"),
+    ("[(n#1L > scalar-subquery#12 [])]", "function(n)", "another part of the query"),
     ("[((n#1L = 1) OR might_contain(x))]", "None", "another part of the query"),
     ("[(kind#3 = x AND y AND z)]", "other(kind)", "a condition on kind"),
     ("[(kind#3 = the end]", "other(kind)", "a condition on kind"),

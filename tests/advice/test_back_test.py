@@ -88,7 +88,7 @@ def test_refreshing_takes_time_away(sales: Path) -> None:
     (item,) = (item for item in slow["items"] if item["kind"] == "bloom")
     grown = sum((sales / f"{part}.parquet").stat().st_size for part in range(1, FILES)) / 1e9 / 6
     upkeep = 1_000 * item["refresh"] * grown * 30
-    assert item["gain_ms"] == pytest.approx(30_000 * (1 - item["kept"][0]["after"]) - upkeep, rel=0.01)
+    assert item["gain_ms"] == pytest.approx(30_000 * (1 - item["kept"][0]["after"]) - upkeep, rel=0.05)
     assert 0 < item["gain_low"] <= item["gain_ms"] <= item["gain_high"] and "Refreshing takes" in item["reason"]
     # The same queries, so short that an index would cost more than it saves.
     assert indexes(advised(sales, lines)) == []

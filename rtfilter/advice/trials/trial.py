@@ -18,7 +18,8 @@ from rtfilter.advice.trials.table_packs import SAMPLE_PACKS, table_packs
 from rtfilter.advice.workload.literals import Literals
 from rtfilter.advice.workload.predicates import Predicate
 from rtfilter.store.sketches.arrays import Bools, Int64s
-from rtfilter.store.sketches.kinds import Sketch
+from rtfilter.store.sketches.column_tests import ByteKeys, LongKeys
+from rtfilter.store.sketches.kinds import Bloom, Sketch
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, judge_predicate
 from rtfilter.store.sketches.predicates import Predicate as SketchPredicate
@@ -27,17 +28,21 @@ from rtfilter.store.sketches.rows import SketchRows
 Floats: TypeAlias = npt.NDArray[np.float64]
 Built: TypeAlias = frozenset[Sketch]
 NOTHING: Built = frozenset()
+# Of a longer list Spark hands down the lowest and the highest value (spark.sql.parquet.pushdown.inFilterThreshold).
+MOST_PUSHED = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
     """One call: its predicate, the share of its kind's calls that it stands for, and the packs of the sample that its own values
-    were drawn from, if they were. `bounded`: the packs of the table that the bounds in footers keep."""
+    were drawn from, if they were. `bounded`: the packs of the table that the bounds in footers keep; `in_dictionaries`: those of
+    the sample that Spark keeps after a look at their dictionaries."""
 
     predicate: SketchPredicate
     weight: float
     drawn_from: Int64s
     bounded: Bools
+    in_dictionaries: Bools
 
 
 class Trial:
@@ -91,7 +96,26 @@ class Trial:
             return bounds[leaf.column].judge(leaf.test, slice(0, self.packs), accepts=False)
 
         kept = ~judge_predicate(asked, by_bounds, self.packs).reject
-        return Question(asked, weight, np.array(sorted(set(places)), dtype=np.int64), kept)
+        return Question(asked, weight, np.array(sorted(set(places)), dtype=np.int64), kept, self._in_dictionaries(asked))
+
+    def _in_dictionaries(self, asked: SketchPredicate) -> Bools:
+        """The packs whose dictionaries have a value that is asked for: of those that have one, what a Bloom filter says."""
+
+        def judge(leaf: Leaf) -> Outcome:
+            pages, bloom = self.sample.table.dictionaries.get(leaf.column), Bloom(leaf.column)
+            is_listed = isinstance(leaf.test.values, LongKeys | ByteKeys) and len(leaf.test.values.keys) <= MOST_PUSHED
+            if pages is None or bloom not in self.sample.sketches or not is_listed:
+                return partial(self.sampled)
+            reject: Bools = self._rejected(leaf, bloom) & (pages[self.sample.at] > 0)
+            return Outcome(reject, np.zeros_like(reject))
+
+        found: Bools = ~judge_predicate(asked, judge, self.sampled).reject
+        return found
+
+    def dictionary_bytes(self, column: str) -> float:
+        """The mean size of a pack's dictionary page of a column, in the sample."""
+        pages = self.sample.table.dictionaries.get(column)
+        return 0.0 if pages is None or not self.sampled else float(pages[self.sample.at].mean())
 
     def kept(self, asked: Question, built: Built) -> Bools:
         """The packs of the sample that a call keeps with these sketches and the footers."""
@@ -112,8 +136,11 @@ class Trial:
             self._rejects[key] = leaf, _judge(self.sample.sketches[sketch], leaf, self.sampled)
         return self._rejects[key][1]
 
-    def kept_share(self, questions: Sequence[Question], built: Built) -> Floats:
+    def kept_share(self, questions: Sequence[Question], built: Built, page_share: float = 1.0) -> Floats:
         """For each pack of the sample what it says of the share of the table's packs that the calls keep; the mean is the share.
+
+        A pack that is kept, but rejected by Spark itself after it has read dictionaries, counts for `page_share`: what these pages
+        are of all that the calls read of a pack.
 
         Packs that footers reject are known of the whole table. Of the others the sampled ones speak. Of the pack that a literal was
         drawn from it is known that it is kept; the others speak for the others.
@@ -125,7 +152,8 @@ class Trial:
             bounded = float(np.count_nonzero(asked.bounded)) - len(asked.drawn_from)
             certain, seen = len(asked.drawn_from) / self.packs, int(np.count_nonzero(others))
             if seen:
-                shares += asked.weight * (certain + self.kept(asked, built) * others * (bounded / self.packs * self.sampled / seen))
+                read = np.where(asked.in_dictionaries, 1.0, page_share) * self.kept(asked, built) * others
+                shares += asked.weight * (certain + read * (bounded / self.packs * self.sampled / seen))
             else:
                 shares += asked.weight * (certain + max(0.0, bounded) / self.packs)
         return shares

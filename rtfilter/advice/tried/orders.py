@@ -59,14 +59,16 @@ def _judged(column: str, order: SortedSample, tried: TriedTable) -> Item | None:
     speed = math.fsum(each.asking.ms or 0.0 for each in tried.asked) / tried.read_today if tried.read_today else 0.0
     for each in tried.asked:
         before, after = float(each.kept(tried.trial, tried.trial.existing).mean()), _kept_in(order, column, each)
+        # Dictionaries are taken to save the same share in any order.
+        read = each.read * (float(each.bytes_read(tried.trial, tried.trial.existing).mean()) / before if before else 1.0)
         low, high = (interval(min(1.0, after), order.packs, tried.trial.packs)) if after <= 1 else (after, after)
-        changes.append(each.read * (before - after))
-        least.append(each.read * (before - high))
-        most.append(each.read * (before - low))
+        changes.append(read * (before - after))
+        least.append(read * (before - high))
+        most.append(read * (before - low))
         if each.asking.ms is not None:
             # Who gains saves a share of the own time. Who loses reads more, at the speed of all.
             is_better = after < before
-            times.append(each.asking.ms * (before - after) / before if is_better else each.read * (before - after) * speed)
+            times.append(each.asking.ms * (before - after) / before if is_better else read * (before - after) * speed)
         if after < before:
             kept.append(KeptBefore(each.asking.fingerprint.id, before, after, low, high))
     saved, lost = math.fsum(changes), -math.fsum(change for change in changes if change < 0)

@@ -15,7 +15,7 @@ from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.trials.costs import gb_per_day, refresh_seconds
 from rtfilter.advice.trials.intervals import interval
 from rtfilter.advice.trials.trial import Built, Floats, Question, Trial, bounded_sample
-from rtfilter.advice.workload.predicates import leaves
+from rtfilter.advice.workload.predicates import EQUALITIES, leaves
 from rtfilter.store.sketches.kinds import Sketch
 
 # Questions for a table in all: each takes some ms. Kinds of queries share them out, with not fewer than these for one.
@@ -25,20 +25,30 @@ MOST_QUESTIONS, LEAST_QUESTIONS = 2_000, 2
 @dataclass(slots=True, eq=False)
 class TriedAsking:
     """The queries of one kind on a table, and what they keep of its packs. `read`: bytes that all calls would read without
-    conditions of their own: those of all packs, less what runtime filters of joins were measured to reject."""
+    conditions of their own: those of all packs, less what runtime filters of joins were measured to reject. `page_share`: what
+    dictionary pages of columns that are asked for values are of that."""
 
     asking: Asking
     questions: tuple[Question, ...]
     read: float
     columns: frozenset[str]
-    _shares: dict[Built, Floats] = field(default_factory=dict)
+    page_share: float = 1.0
+    _shares: dict[tuple[Built, float], Floats] = field(default_factory=dict)
 
     def kept(self, trial: Trial, built: Built) -> Floats:
-        """What each sampled pack says of the share that is kept; all of it where nothing is asked that could be tried."""
+        """What each sampled pack says of the share of packs that is kept, all where nothing is asked that could be tried."""
+        return self._share(trial, built, 1.0)
+
+    def bytes_read(self, trial: Trial, built: Built) -> Floats:
+        """The same of the share of bytes that is read: of packs whose dictionaries lack what is asked for Spark reads no more."""
+        return self._share(trial, built, self.page_share)
+
+    def _share(self, trial: Trial, built: Built, page_share: float) -> Floats:
         mine = frozenset(sketch for sketch in built if sketch.column in self.columns)
-        if mine not in self._shares:
-            self._shares[mine] = trial.kept_share(self.questions, mine) if self.questions else np.ones(trial.sampled)
-        return self._shares[mine]
+        if (mine, page_share) not in self._shares:
+            tried = trial.kept_share(self.questions, mine, page_share) if self.questions else np.ones(trial.sampled)
+            self._shares[mine, page_share] = tried
+        return self._shares[mine, page_share]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +69,17 @@ class TriedTable:
         self.table, self.trial, self.days = table, trial, days
         most = max(LEAST_QUESTIONS, MOST_QUESTIONS // max(1, len(asked)))
         self.asked = [self._tried(each, most) for each in asked]
-        self.read_today = math.fsum(each.read * float(each.kept(trial, trial.existing).mean()) for each in self.asked)
+        self.read_today = math.fsum(each.read * float(each.bytes_read(trial, trial.existing).mean()) for each in self.asked)
 
     def _tried(self, asking: Asking, most: int) -> TriedAsking:
         predicate = asking.use.predicate
         questions = self.trial.questions(predicate, asking.samples, most) if predicate is not None else ()
         columns = frozenset(name for leaf in leaves(predicate) for name in leaf.columns)
-        return TriedAsking(asking, questions, asking.weight * column_bytes(asking.use, self.table) * asking.joined_share, columns)
+        size = column_bytes(asking.use, self.table)
+        listed = {leaf.column for leaf in leaves(predicate) if leaf.operator in EQUALITIES}
+        pages = math.fsum(self.trial.dictionary_bytes(name) for name in sorted(listed)) * self.trial.packs
+        page_share = min(1.0, pages / size) if size else 1.0
+        return TriedAsking(asking, questions, asking.weight * size * asking.joined_share, columns, page_share)
 
     def upkeep_ms(self, sketch: Sketch) -> float | None:
         """How long refreshes take over the days of the log, as fast as the table grows; None where one of them is not known."""
@@ -91,7 +105,7 @@ class TriedTable:
         for each in self.asked:
             if not columns & each.columns:
                 continue
-            before, now = each.kept(self.trial, built), each.kept(self.trial, after)
+            before, now = each.bytes_read(self.trial, built), each.bytes_read(self.trial, after)
             difference = float((before - now).mean())
             if difference <= 0:
                 continue
@@ -100,9 +114,9 @@ class TriedTable:
             possible.append(each.read * float(before.mean()))
             seen.append(each.read * float(before.mean()) * sampled)
             if each.asking.ms is not None:
-                today = float(each.kept(self.trial, self.trial.existing).mean())
+                today = float(each.bytes_read(self.trial, self.trial.existing).mean())
                 times.append(each.asking.ms * min(1.0, difference / today) if today else 0.0)
-            kept.append(self._kept(each, before, now, sampled))
+            kept.append(self._kept(each, each.kept(self.trial, built), each.kept(self.trial, after), sampled))
         total, whole = float(saved.mean()) if len(saved) else 0.0, math.fsum(possible)
         if not total or not whole:
             return TriedGain(0.0, 0.0, 0.0, None, ())

@@ -1,4 +1,4 @@
-"""The conditions of a scan, as Spark's plan has them in its metadata, made into a predicate without literals.
+"""The conditions of a scan, as Spark's plan has them in its metadata, made into a predicate.
 
 Texts are not quoted there: `IN (a,b,c)` may be two values or three. What can't be told is said to be partial, never guessed.
 """
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from rtfilter.advice.event_logs.plan_texts import attribute, attributes_in, closing, is_balanced, split
 from rtfilter.advice.workload.predicates import Leaf, Operator, Predicate, all_of, any_of, leaves, opposite
+from rtfilter.advice.workload.spark_literals import PATTERNS, pattern_of, values_of
 
+_TURNED = {" >= ": "<=", " <= ": ">=", " > ": "<", " < ": ">"}
 _COMPARISONS = {
     " <=> ": Operator.EQUAL,
     " >= ": Operator.RANGE,
@@ -20,8 +22,7 @@ _COMPARISONS = {
     " > ": Operator.RANGE,
     " < ": Operator.RANGE,
 }
-_PATTERNS = ("StartsWith(", "EndsWith(", "Contains(")
-_LIKES = re.compile(r"(.+?#\d+L?) R?I?LIKE .*", re.DOTALL)
+_LIKES = re.compile(r"(.+?#\d+L?) (R?I?LIKE) (.*)", re.DOTALL)
 _IN = re.compile(r"(.+?#\d+L?) IN \((.*)\)", re.DOTALL)
 _IN_SET = re.compile(r"(.+?#\d+L?) INSET (.*)", re.DOTALL)
 # Conditions that come from other parts of the query, each of another run.
@@ -83,30 +84,32 @@ class _Reader:
         column, other = attribute(left), attribute(right)
         if column is None and other is not None and not any(attributes_in(left)):
             column, right, other = other, left, None
+            sign = f" {_TURNED.get(sign, sign)} "
         if column is None:
             return self._computed(f"{left}{sign}{right}")
         if other is not None or any(each.name.lower() in self.types for each in attributes_in(right)):
             # Another column, or a text that looks like one.
             return self._other(f"{left}{sign}{right}")
-        self._doubt(column.name, right)
         if right == "null":
             return Leaf((column.name,), Operator.IS_NULL if sign == " <=> " else Operator.OTHER)
-        return Leaf((column.name,), operator)
+        form = sign.strip() if operator is Operator.RANGE else ""
+        known = None if self._doubt(column.name, right) else values_of([right], self._type(column.name), form)
+        return Leaf((column.name,), operator, literals=known)
 
     def _call(self, text: str) -> Predicate | None:
         if text in ("true", "false"):
             return None
         if (column := attribute(text)) is not None:
             # A boolean column by itself.
-            return Leaf((column.name,), Operator.EQUAL)
+            return Leaf((column.name,), Operator.EQUAL, literals=values_of(["true"], "boolean"))
         for name, operator in (("isnotnull(", Operator.IS_NOT_NULL), ("isnull(", Operator.IS_NULL)):
             if text.startswith(name) and (column := attribute(text[len(name) : -1])) is not None:
                 return Leaf((column.name,), operator)
-        for name in _PATTERNS:
-            column = attribute(text[len(name) : -1].partition(", ")[0]) if text.startswith(name) else None
+        for name in PATTERNS:
+            first, _, value = text[len(name) : -1].partition(", ")
+            column = attribute(first) if text.startswith(name) else None
             if column is not None:
-                self._doubt(column.name, text[len(name) : -1].partition(", ")[2])
-                return Leaf((column.name,), Operator.LIKE)
+                return self._like(column.name, name, value)
         for form, separator in ((_IN, ","), (_IN_SET, ", ")):
             match = form.fullmatch(text)
             column = attribute(match[1]) if match is not None else None
@@ -114,24 +117,34 @@ class _Reader:
                 return self._one_of(column.name, match[2], separator)
         match = _LIKES.fullmatch(text)
         if match is not None and (column := attribute(match[1])) is not None:
-            self._doubt(column.name, text[match.end(1) :])
-            return Leaf((column.name,), Operator.LIKE)
+            return self._like(column.name, match[2], match[3])
         # Anything else has the form of a call, or a text in it has brackets that don't match.
         return self._computed(text) if text.endswith(")") and not text.startswith("(") else self._other(text)
+
+    def _like(self, name: str, call: str, value: str) -> Leaf:
+        is_plain = not self._doubt(name, value) and (call in PATTERNS or call == "LIKE")
+        return Leaf((name,), Operator.LIKE, literals=pattern_of(call, value) if is_plain else None)
 
     def _one_of(self, name: str, values: str, separator: str) -> Leaf:
         number = len(dict.fromkeys(values.split(separator)))
         if number > 1 and self._is_text(name):
             self.partial[f"how many values {name} may have: texts with commas are not quoted"] = None
-        self._doubt(name, values)
-        return Leaf((name,), Operator.IN, number)
+        if self._doubt(name, values) or self._is_text(name):
+            return Leaf((name,), Operator.IN, number)
+        return Leaf((name,), Operator.IN, number, values_of(values.split(separator), self._type(name)))
 
-    def _doubt(self, name: str, value: str) -> None:
-        if self._is_text(name) and _MAY_END_A_TEXT.search(value):
+    def _doubt(self, name: str, value: str) -> bool:
+        """Whether a text may end elsewhere than where it was cut."""
+        found = self._is_text(name) and _MAY_END_A_TEXT.search(value) is not None
+        if found:
             self.partial[f"where the text that {name} is compared with ends"] = None
+        return found
+
+    def _type(self, name: str) -> str:
+        return self.types.get(name.lower(), "")
 
     def _is_text(self, name: str) -> bool:
-        return self.types.get(name.lower(), "string").startswith(_TEXT_TYPES)
+        return (self._type(name) or "string").startswith(_TEXT_TYPES)
 
     def _computed(self, text: str) -> Leaf | None:
         if not is_balanced(text):

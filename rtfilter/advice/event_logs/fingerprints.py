@@ -33,7 +33,7 @@ def add_event_logs(paths: Sequence[str | Path], tables: Mapping[str, TableStatis
             return
         found = fingerprint_of(query, tables)
         if found.uses or found.unknown_tables:
-            reading.workload.setdefault(found, Calls()).add(1, query.ms, None)
+            reading.workload.setdefault(found, Calls()).add(1, query.ms, None, found.literals)
         else:
             reading.empty += 1
 

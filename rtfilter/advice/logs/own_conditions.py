@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rtfilter.advice.workload.literals import BETWEEN, LIKE, Literal, Literals, number
+from rtfilter.advice.workload.literals import LIKE, Literal, Literals, both_ends, number
 from rtfilter.advice.workload.predicates import Leaf, Operator, Predicate, all_of, any_of, opposite
 
 Json = Mapping[str, Any]
@@ -14,7 +14,6 @@ Json = Mapping[str, Any]
 Naming = Callable[[str], str]
 
 _RANGES = frozenset(("<", "<=", ">", ">="))
-_LOWER = frozenset((">", ">="))
 # How what is looked for stands in a pattern.
 _PATTERNS = {"like": "{}", "starts with": "{}%", "ends with": "%{}", "contains": "%{}%"}
 _OPERATORS = {
@@ -81,19 +80,11 @@ def _all(conditions: Sequence[Json], name: Naming) -> Predicate:
             parts[place] = read
     for column, ends in ranges.items():
         if len(ends) > 1:
-            parts[column] = replace(ends[0], literals=_between([end.literals for end in ends]))
+            parts[column] = replace(ends[0], literals=both_ends([end.literals for end in ends]))
     predicate = all_of(list(parts.values()))
     if predicate is None:
         raise ValueError("no condition where there must be several")
     return predicate
-
-
-def _between(ends: Sequence[Literals | None]) -> Literals | None:
-    """The ends of a range, where it has two; that one may not belong to it is left open."""
-    known = [end for end in ends if end is not None]
-    low = [each.values[0] for each in known if each.form in _LOWER]
-    high = [each.values[0] for each in known if each.form in _RANGES - _LOWER]
-    return Literals((low[0], high[0]), BETWEEN) if len(ends) == 2 and len(low) == len(high) == 1 else None
 
 
 # Where the literals of a leaf stand: the conditions that it was made of, each by the keys that lead to it.
@@ -135,4 +126,4 @@ def literals_at(condition: Any, places: Places) -> Literals | None:
         for key in path:
             at = at[key]
         found.append(_literals(at, _OPERATORS.get(at["op"], Operator.OTHER)))
-    return found[0] if len(found) == 1 else _between(found)
+    return found[0] if len(found) == 1 else both_ends(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
@@ -38,3 +39,11 @@ def number(text: str) -> int | Decimal | None:
         return int(found) if found == found.to_integral_value() else found.normalize()
     except ArithmeticError:
         return None
+
+
+def both_ends(ends: Sequence[Literals | None]) -> Literals | None:
+    """The ends of a range, where it has two; that one may not belong to it is left open."""
+    known = [end for end in ends if end is not None]
+    low = [each.values[0] for each in known if each.form in (">", ">=")]
+    high = [each.values[0] for each in known if each.form in ("<", "<=")]
+    return Literals((low[0], high[0]), BETWEEN) if len(ends) == 2 and len(low) == len(high) == 1 else None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from rtfilter.advice.event_logs.conditions import condition_of
+from rtfilter.advice.workload.literals import Literals
+from rtfilter.advice.workload.predicates import leaves
 from rtfilter.advice.workload.spark_conditions import as_asked
 
 TYPES = {
@@ -103,7 +107,52 @@ def test_what_nobody_can_read_is_no_error(text: str) -> None:
         ("[isnotnull(n#1L), ((n#1L = 1) OR (m#2 = 2))]", (), "n = ? or m = ?"),
         ("[(n#1L >= 1), (m#2 = 3), (n#1L <= 9)]", (), "n range and m = ?"),
         ("[isnull(n#1L)]", ("n",), "n is null"),
+        ("[(((n#1L > 1) AND (n#1L < 9)) OR (m#2 = 3))]", (), "n range or m = ?"),
     ],
 )
 def test_what_spark_adds_is_taken_away(text: str, keys: tuple[str, ...], expected: str) -> None:
     assert str(as_asked(condition_of([text], "", TYPES).predicate, keys)) == expected
+
+
+DATED = {**TYPES, "day": "date", "at": "timestamp"}
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "form"),
+    [
+        ("[(n#1L = 5)]", (5,), ""),
+        ("[NOT (n#1L = -5)]", (-5,), ""),
+        ("[(price#6 > 1.50)]", (Decimal("1.5"),), ">"),
+        ("[(5 < n#1L)]", (5,), ">"),
+        ("[(n#1L >= 1), (n#1L <= 9)]", (1, 9), "between"),
+        ("[n#1L IN (10,9,9)]", (10, 9), ""),
+        ("[n#1L INSET 1, 10, 2]", (1, 10, 2), ""),
+        ("[(kind#3 = it's)]", ("it's",), ""),
+        ("[(day#8 = 2000-01-05)]", ("2000-01-05",), ""),
+        ("[flag#5]", ("true",), ""),
+        ("[StartsWith(kind#3, 5%_)]", ("5\\%\\_%",), "like"),
+        ("[Contains(kind#3, x)]", ("%x%",), "like"),
+        ("[kind#3 LIKE a_%]", ("a_%",), "like"),
+    ],
+)
+def test_literals_that_are_plain(text: str, values: tuple[object, ...], form: str) -> None:
+    (leaf,) = leaves(as_asked(condition_of([text], "", DATED).predicate, ()))
+    assert leaf.literals == Literals(values, form)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[kind#3 IN (a,b)]",
+        "[(kind#3 = a (b) c)]",
+        "[(at#9 = 2000-01-05 00:00:00)]",
+        "[(day#8 = 10961)]",
+        "[(n#1L = many)]",
+        "[kind#3 RLIKE a.*]",
+        "[(n#1L > 1), (n#1L > 2)]",
+        "[(note#4 = x)]",
+    ],
+)
+def test_literals_that_may_be_something_else_are_not_taken(text: str) -> None:
+    (leaf,) = leaves(as_asked(condition_of([text], "", DATED).predicate, ()))
+    assert leaf.literals is None

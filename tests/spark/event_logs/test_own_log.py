@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from rtfilter.advice.logs.lines import log_lines
 from rtfilter.advice.logs.own_lines import OwnLines, OwnQuery
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.workload.fingerprints import Fingerprint
+from rtfilter.advice.workload.literals import Literals, number
 from tests.advice.event_logs.expected import EXPECTED, PARTIAL, TABLES
 from tests.spark.applications import application, give_time
 from tests.spark.event_logs.make_logs import QUERIES, make_tables
@@ -31,7 +33,7 @@ MORE = {
     "patterns": "select count(*) from item where i_code like '%1' and i_kind like 't%s' and not (i_size in (1, 2) or i_id < 5)",
     "scalar": "select count(*) from sales where s_price > (select avg(s_price) from sales where s_day = 1)",
 }
-Logs = tuple[dict[str, Fingerprint], list[Fingerprint | str]]
+Logs = tuple[dict[str, Fingerprint], list[OwnQuery | str]]
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Logs:
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.dir": events.as_uri(),
         "spark.rtfilter.log.path": str(own),
+        "spark.rtfilter.log.literals": "true",
         "spark.sql.shuffle.partitions": "4",
     }
     with application("both logs", conf, scratch=folder) as spark:
@@ -74,13 +77,12 @@ def in_events(folder: Path, known: dict[str, TableStatistics]) -> dict[str, Fing
     return found
 
 
-def in_own(file: Path, known: dict[str, TableStatistics]) -> list[Fingerprint | str]:
+def in_own(file: Path, known: dict[str, TableStatistics]) -> list[OwnQuery | str]:
     lines = OwnLines(known)
-    found: list[Fingerprint | str] = []
+    found: list[OwnQuery | str] = []
     with file.open() as text:
         for _, line in log_lines(text):
-            query = lines.query(line.own) if not isinstance(line, str) and line.own is not None else str(line)
-            found.append(query.shape.fingerprint if isinstance(query, OwnQuery) else query)
+            found.append(lines.query(line.own) if not isinstance(line, str) and line.own is not None else str(line))
     return found
 
 
@@ -90,11 +92,34 @@ def test_each_query_has_a_line(logs: Logs) -> None:
 
 @pytest.mark.parametrize("name", [*NAMES, *MORE])
 def test_both_logs_tell_the_same(logs: Logs, name: str) -> None:
-    events, own = logs[0][name], logs[1][list(asked()).index(name)]
-    assert isinstance(own, Fingerprint), own
+    events, line = logs[0][name], logs[1][list(asked()).index(name)]
+    assert isinstance(line, OwnQuery), line
+    own = line.shape.fingerprint
     if name not in PARTIAL:
         assert events == own
     # How many values a list of texts has stands in no event log.
     assert [(use.table, use.join_keys, use.group_keys) for use in events.uses] == [
         (use.table, use.join_keys, use.group_keys) for use in own.uses
     ]
+
+
+@pytest.mark.parametrize("name", [*NAMES, *MORE])
+def test_literals_are_the_same_where_the_event_log_has_them(logs: Logs, name: str) -> None:
+    events, line = logs[0][name], logs[1][list(asked()).index(name)]
+    assert isinstance(line, OwnQuery), line
+    known = [leaf for use in events.literals for leaf in use]
+    logged = [plain(leaf) for use in line.sample for leaf in use]
+    assert [own if event is not None else None for event, own in zip(known, logged, strict=False)] == known[: len(logged)]
+    assert not line.sample or len(known) == len(logged)
+
+
+def plain(literals: Literals | None) -> Literals | None:
+    """Our log has decimals as texts."""
+    if literals is None or literals.form == "like":
+        return literals
+    return replace(literals, values=tuple(number(each) or each if isinstance(each, str) else each for each in literals.values))
+
+
+def test_most_literals_are_told(logs: Logs) -> None:
+    known = [leaf for name in NAMES for use in logs[0][name].literals for leaf in use]
+    assert sum(leaf is not None for leaf in known) > len(known) * 0.7

@@ -60,7 +60,7 @@ def origins_of(plan: Plan, raw: Sequence[Raw]) -> Origins:
                     if isinstance(expr, Alias):
                         found.add(expr.id, found.of(expr.child), found.plain_of(expr.child))
             # The other use of an exchange has ids of its own, in the same order.
-            case Union() | Exchange(kind="reused_exchange"):
+            case Union() | Exchange() if not isinstance(node, Exchange) or node.kind == REUSED_EXCHANGE:
                 for child in node.children:
                     for id_, below in zip(node.output, plan.nodes[child].output, strict=False):
                         if id_ != below:

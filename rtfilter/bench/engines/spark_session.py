@@ -50,6 +50,8 @@ def start_session(
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", str(SHUFFLE_PARTITIONS))
         .config("spark.log.level", "ERROR")
+        # Queries of measurements are nobody's: a query log of spark-defaults.conf is for those of users.
+        .config("spark.rtfilter.log.path", "")
     )
     if driver_memory_gb is not None or "SPARK_DRIVER_MEMORY" not in os.environ:
         builder = builder.config("spark.driver.memory", f"{driver_memory_gb or default_driver_memory_gb()}g")

@@ -57,7 +57,7 @@ object Verification {
   }
 
   private def rows(session: SparkSession, logical: LogicalPlan, enabled: Boolean): Rows = {
-    val execution = SparkVersion.queryInOwnSession(session, logical, Map("rtfilter.enabled" -> enabled.toString, "rtfilter.verify" -> "false"))
+    val execution = SparkVersion.queryInOwnSession(session, logical, Map("rtfilter.enabled" -> enabled.toString, "rtfilter.verify" -> "false", LayerOptions.LogPath -> ""))
     SQLExecution.withNewExecutionId(execution, Some("rtfilter.verify")) {
       val types = execution.executedPlan.schema.map(_.dataType).toArray
       execution.toRdd.mapPartitions { partition =>

@@ -21,7 +21,7 @@ from rtfilter.advice.event_files.events import (
 from rtfilter.advice.event_logs.aggregates import aggregation_of
 from rtfilter.advice.event_logs.conditions_above import asked_above
 from rtfilter.advice.event_logs.plan_facts import Counted, PlanFacts
-from rtfilter.advice.event_logs.plan_tree import PlanNode, plan_of
+from rtfilter.advice.event_logs.plan_tree import ROWS, SCAN_TIME, PlanNode, plan_of
 from rtfilter.advice.event_logs.queries import QueryFacts
 
 _LIMITS = ("CollectLimit", "TakeOrderedAndProject", "GlobalLimit")
@@ -130,7 +130,7 @@ class Application:
             if not is_step and (found := self._facts(each)) is not None:
                 yield found
         for each in family:
-            for number in each.facts.accumulators() if each.facts is not None else ():
+            for number in each.facts.asked_for if each.facts is not None else ():
                 self._values.pop(number, None)
             del self._running[each.id]
 
@@ -141,13 +141,18 @@ class Application:
             return
         listed = info.get("Accumulables")
         for each in listed if isinstance(listed, list) else ():
-            if isinstance(each, dict) and each.get("Metadata") == "sql":
+            if isinstance(each, dict) and each.get("Metadata") == "sql" and each.get("Name") in (ROWS, SCAN_TIME):
                 self._add(each.get("ID"), each.get("Update"))
 
     def _add_updates(self, updates: Any) -> None:
+        """Of accumulators only the numbers stand here: those of no plan that is looked at are left out."""
         for each in updates if isinstance(updates, list) else ():
-            if isinstance(each, list) and len(each) == 2:
-                self._add(*each)
+            number = whole_number(each[0]) if isinstance(each, list) and len(each) == 2 else None
+            if number is not None and any(number in known for known in self._asked_for()):
+                self._add(number, each[1])
+
+    def _asked_for(self) -> Iterator[set[int]]:
+        return (each.facts.asked_for for each in self._running.values() if each.facts is not None)
 
     def _add(self, number: Any, update: Any) -> None:
         known, more = whole_number(number), whole_number(update)

@@ -40,7 +40,7 @@ class _Scan:
 
 @dataclass(slots=True)
 class PlanFacts:
-    """`rows_of`: accumulators of "number of output rows" by an operator's name and text."""
+    """`rows_of`: accumulators of "number of output rows" by an operator's name and text. `asked_for`: all whose values count."""
 
     top: PlanNode
     scans: dict[int, _Scan] = field(default_factory=dict)
@@ -49,6 +49,7 @@ class PlanFacts:
     joins: dict[tuple[str, ...], list[PlanNode]] = field(default_factory=dict)
     attributes: Attributes = field(default_factory=Attributes)
     details: list[Detail] = field(default_factory=list)
+    asked_for: set[int] = field(default_factory=set)
 
     def add(self, plan: PlanNode, description: str) -> None:
         """Takes a plan of the query."""
@@ -59,17 +60,13 @@ class PlanFacts:
         seen: dict[tuple[str, str], int] = {}
         for node, is_cached, is_subquery in _walk(plan):
             self.attributes.add_node(node)
+            self.asked_for |= {number for name, number in node.metrics.items() if name in (ROWS, SCAN_TIME, FILES, BYTES)}
             if node.is_scan and ROWS in node.metrics and node.metadata:
                 self._add_scan(node, is_cached, not is_subquery, new)
             if ROWS in node.metrics and not is_subquery:
                 self._add_rows(identity_of(node), node.metrics[ROWS], seen)
             if node.is_join and not is_subquery and (identity := join_identity(node)) is not None:
                 self.joins.setdefault(identity, []).append(node)
-
-    def accumulators(self) -> set[int]:
-        """All that are asked for."""
-        found = {number for numbers in self.rows_of.values() for number in numbers}
-        return found | {number for scan in self.scans.values() for number in scan.metrics.values()}
 
     def _add_scan(self, node: PlanNode, is_cached: bool, is_told: bool, details: list[Detail]) -> None:
         number = node.metrics[ROWS]

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from rtfilter.advice.trials.intervals import interval
 from rtfilter.advice.trials.keys import NoKeyError, key_of
 from rtfilter.advice.trials.trial import NOTHING, try_table
+from rtfilter.advice.tried.intervals import interval
 from rtfilter.advice.workload.literals import BETWEEN, LIKE, Literals
 from rtfilter.advice.workload.predicates import And, Leaf, Not, Operator, Or
 from rtfilter.cli.command import main
@@ -100,30 +100,6 @@ def test_a_sample_says_what_all_packs_would(sales: Path) -> None:
     ):
         shares = [float(trial.kept_share(trial.questions(predicate, {}), frozenset((sketch,))).mean()) for trial in (every, some)]
         assert shares[0] == pytest.approx(shares[1], abs=0.03)
-
-
-def test_what_spark_finds_in_dictionaries_is_no_gain(tmp_path: Path) -> None:
-    random = np.random.default_rng(5)
-    columns = {"few": np.arange(ROWS) // PACK % 50 * 7, "many": random.integers(0, ROWS, ROWS), "price": random.random(ROWS)}
-    shares = {}
-    for name, dictionaries in (("plain", False), ("dictionary", ["few", "many"])):
-        folder = tmp_path / name
-        folder.mkdir()
-        pq.write_table(
-            pa.table(columns), folder / "0.parquet", row_group_size=PACK, use_dictionary=dictionaries, write_statistics=False
-        )
-        trial = try_table("t", str(folder), ["few", "many"])
-        for column, value in (("few", 14), ("many", int(columns["many"][3]))):
-            leaf = Leaf((column,), Operator.EQUAL)
-            questions = trial.questions(leaf, {(Literals((value,)),): 1.0})
-            shares[name, column] = float(trial.kept_share(questions, NOTHING, page_share=0.2).mean())
-            assert trial.kept_share(questions, NOTHING).mean() == 1
-        many = trial.dictionary_bytes("many")
-        assert (many > 0) == (name == "dictionary")
-    # A pack in fifty has the value; of the others a dictionary is read.
-    assert shares["plain", "few"] == shares["plain", "many"] == 1
-    assert shares["dictionary", "few"] == pytest.approx(0.02 + 0.98 * 0.2, abs=0.02)
-    assert shares["dictionary", "many"] == pytest.approx(0.2, abs=0.04)
 
 
 def run(*arguments: str | Path) -> Any:

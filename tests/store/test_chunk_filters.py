@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rtfilter.store.parquet.chunk_filters import ChunkFilter, chunk_filters
+from rtfilter.store.bounds.chunk_filters import ChunkFilter, chunk_filters
 from rtfilter.store.parquet.footer_digest import read_tail
 
 ROWS = 50_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from rtfilter.store.sketches.kinds import MinMax
 from rtfilter.store.sketches.rows import SketchRows, load_rows, sketch_schema
 
 SAMPLE_PACKS = 256
-LARGEST_DICTIONARY = 1 << 20
 # Fewer packs are looked at where they are large, but not fewer than these.
 SAMPLE_ROWS, LEAST_PACKS = 16_000_000, 16
 
@@ -38,17 +37,13 @@ class Pack:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TablePacks:
-    """All packs in the order of the files. `types`: Spark's, of the columns that can have sketches and are in all files.
-
-    `dictionaries`: the bytes of each pack's dictionary page, 0 where its values are not all in one.
-    """
+    """All packs in the order of the files. `types`: Spark's, of the columns that can have sketches and are in all files."""
 
     name: str
     listed: ListedTable
     packs: tuple[Pack, ...]
     types: Mapping[str, str]
     bounds: Mapping[str, SketchRows]
-    dictionaries: Mapping[str, Int64s] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -83,7 +78,6 @@ def table_packs(name: str, path: str, columns: Sequence[str]) -> TablePacks:
     packs: list[Pack] = []
     types: dict[str, set[str | None]] = {column: set() for column in columns}
     bounds: dict[str, list[Any]] = {column: [] for column in columns}
-    dictionaries: dict[str, list[int]] = {column: [] for column in columns}
     arrow_types: dict[str, Any] = {}
     for file in listed.files:
         try:
@@ -102,12 +96,10 @@ def table_packs(name: str, path: str, columns: Sequence[str]) -> TablePacks:
             packs.append(Pack(file, number, group.num_rows))
             for column in columns:
                 bounds[column].append(_bounds_in_footer(group, leaves.get(column)))
-                dictionaries[column].append(_dictionary_bytes(group, leaves.get(column)))
     known = {column: type_ for column in columns if (type_ := _only_type(types[column])) is not None}
     counts = [pack.rows for pack in packs]
     found = {column: _as_sketches(bounds[column], counts, arrow_types[column], type_) for column, type_ in known.items()}
-    pages = {column: np.array(dictionaries[column], dtype=np.int64) for column in known}
-    return TablePacks(name, listed, tuple(packs), known, found, pages)
+    return TablePacks(name, listed, tuple(packs), known, found)
 
 
 def _only_type(found: set[str | None]) -> str | None:
@@ -124,26 +116,6 @@ def _bounds_in_footer(group: Any, leaf: int | None) -> tuple[Any, Any, int] | No
         return statistics.min, statistics.max, statistics.null_count if statistics.has_null_count else 1
     except Exception:  # bounds that pyarrow can't decode
         return None
-
-
-def _dictionary_bytes(group: Any, leaf: int | None) -> int:
-    """The bytes of a column's dictionary page where all its values are in it, else 0.
-
-    A writer gives up a dictionary that grows beyond 1 MiB. Then plain pages follow, and the whole takes more than a dictionary of
-    that size and places in it of 20 bits a value. In footers of parquet-java only plain data is called plain, in others the
-    dictionary itself is as well.
-    """
-    try:
-        if leaf is None:
-            return 0
-        chunk = group.column(leaf)
-        if not chunk.has_dictionary_page or not 0 < chunk.dictionary_page_offset < chunk.data_page_offset:
-            return 0
-        most = LARGEST_DICTIONARY + group.num_rows * 20 // 8
-        is_whole = "PLAIN" not in chunk.encodings or chunk.total_uncompressed_size <= most
-        return int(chunk.data_page_offset - chunk.dictionary_page_offset) if is_whole else 0
-    except Exception:  # what pyarrow can't read of a footer
-        return 0
 
 
 def _as_sketches(bounds: Sequence[tuple[Any, Any, int] | None], counts: Sequence[int], arrow_type: Any, type_: str) -> SketchRows:

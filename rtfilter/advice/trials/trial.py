@@ -14,12 +14,12 @@ from rtfilter.advice.trials.drawn_rows import DRAWN_ROWS, DrawnRow, draw_rows, d
 from rtfilter.advice.trials.existing_indexes import ExistingIndex, existing_indexes
 from rtfilter.advice.trials.pack_sample import PackSample, kinds_for, sample_packs
 from rtfilter.advice.trials.questions import question
+from rtfilter.advice.trials.sparks_own import SparksOwn, left_out, sparks_own
 from rtfilter.advice.trials.table_packs import SAMPLE_PACKS, table_packs
 from rtfilter.advice.workload.literals import Literals
 from rtfilter.advice.workload.predicates import Predicate
 from rtfilter.store.sketches.arrays import Bools, Int64s
-from rtfilter.store.sketches.column_tests import ByteKeys, LongKeys
-from rtfilter.store.sketches.kinds import Bloom, Sketch
+from rtfilter.store.sketches.kinds import Sketch
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, judge_predicate
 from rtfilter.store.sketches.predicates import Predicate as SketchPredicate
@@ -28,21 +28,17 @@ from rtfilter.store.sketches.rows import SketchRows
 Floats: TypeAlias = npt.NDArray[np.float64]
 Built: TypeAlias = frozenset[Sketch]
 NOTHING: Built = frozenset()
-# Of a longer list Spark hands down the lowest and the highest value (spark.sql.parquet.pushdown.inFilterThreshold).
-MOST_PUSHED = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
     """One call: its predicate, the share of its kind's calls that it stands for, and the packs of the sample that its own values
-    were drawn from, if they were. `bounded`: the packs of the table that the bounds in footers keep; `in_dictionaries`: those of
-    the sample that Spark keeps after a look at their dictionaries."""
+    were drawn from, if they were. `bounded`: the packs of the table that the bounds in footers keep."""
 
     predicate: SketchPredicate
     weight: float
     drawn_from: Int64s
     bounded: Bools
-    in_dictionaries: Bools
 
 
 class Trial:
@@ -52,6 +48,9 @@ class Trial:
         self.sample, self.indexes = sample, indexes
         self._rows: tuple[DrawnRow, ...] | None = None
         self._of_rows: dict[tuple[Predicate, int], tuple[Question, ...]] = {}
+        self._own: SparksOwn | None = None
+        # By the identity of a question, which stays alive beside it.
+        self._left_out: dict[int, tuple[Question, Floats]] = {}
         # By the identity of a leaf, which stays alive beside its verdicts.
         self._rejects: dict[tuple[int, Sketch], tuple[Leaf, Bools]] = {}
 
@@ -96,26 +95,7 @@ class Trial:
             return bounds[leaf.column].judge(leaf.test, slice(0, self.packs), accepts=False)
 
         kept = ~judge_predicate(asked, by_bounds, self.packs).reject
-        return Question(asked, weight, np.array(sorted(set(places)), dtype=np.int64), kept, self._in_dictionaries(asked))
-
-    def _in_dictionaries(self, asked: SketchPredicate) -> Bools:
-        """The packs whose dictionaries have a value that is asked for: of those that have one, what a Bloom filter says."""
-
-        def judge(leaf: Leaf) -> Outcome:
-            pages, bloom = self.sample.table.dictionaries.get(leaf.column), Bloom(leaf.column)
-            is_listed = isinstance(leaf.test.values, LongKeys | ByteKeys) and len(leaf.test.values.keys) <= MOST_PUSHED
-            if pages is None or bloom not in self.sample.sketches or not is_listed:
-                return partial(self.sampled)
-            reject: Bools = self._rejected(leaf, bloom) & (pages[self.sample.at] > 0)
-            return Outcome(reject, np.zeros_like(reject))
-
-        found: Bools = ~judge_predicate(asked, judge, self.sampled).reject
-        return found
-
-    def dictionary_bytes(self, column: str) -> float:
-        """The mean size of a pack's dictionary page of a column, in the sample."""
-        pages = self.sample.table.dictionaries.get(column)
-        return 0.0 if pages is None or not self.sampled else float(pages[self.sample.at].mean())
+        return Question(asked, weight, np.array(sorted(set(places)), dtype=np.int64), kept)
 
     def kept(self, asked: Question, built: Built) -> Bools:
         """The packs of the sample that a call keeps with these sketches and the footers."""
@@ -136,14 +116,18 @@ class Trial:
             self._rejects[key] = leaf, _judge(self.sample.sketches[sketch], leaf, self.sampled)
         return self._rejects[key][1]
 
-    def kept_share(self, questions: Sequence[Question], built: Built, page_share: float = 1.0) -> Floats:
-        """For each pack of the sample what it says of the share of the table's packs that the calls keep; the mean is the share.
+    def kept_share(self, questions: Sequence[Question], built: Built) -> Floats:
+        """For each pack of the sample what it says of the share of the table's packs that the calls keep; the mean is the share."""
+        return self._share(questions, built, None)
 
-        A pack that is kept, but rejected by Spark itself after it has read dictionaries, counts for `page_share`: what these pages
-        are of all that the calls read of a pack.
+    def read_share(self, questions: Sequence[Question], built: Built, pack_bytes: float) -> Floats:
+        """The same of the bytes that the calls read, where they read so many of a pack: of one that Spark leaves out by itself only
+        what tells it to."""
+        return self._share(questions, built, pack_bytes)
 
-        Packs that footers reject are known of the whole table. Of the others the sampled ones speak. Of the pack that a literal was
-        drawn from it is known that it is kept; the others speak for the others.
+    def _share(self, questions: Sequence[Question], built: Built, pack_bytes: float | None) -> Floats:
+        """Packs that footers reject are known of the whole table. Of the others the sampled ones speak. Of the pack that a literal
+        was drawn from it is known that it is kept; the others speak for the others.
         """
         shares = np.zeros(self.sampled)
         for asked in questions:
@@ -152,11 +136,20 @@ class Trial:
             bounded = float(np.count_nonzero(asked.bounded)) - len(asked.drawn_from)
             certain, seen = len(asked.drawn_from) / self.packs, int(np.count_nonzero(others))
             if seen:
-                read = np.where(asked.in_dictionaries, 1.0, page_share) * self.kept(asked, built) * others
-                shares += asked.weight * (certain + read * (bounded / self.packs * self.sampled / seen))
+                kept = self.kept(asked, built) * others * self._part_read(asked, pack_bytes)
+                shares += asked.weight * (certain + kept * (bounded / self.packs * self.sampled / seen))
             else:
                 shares += asked.weight * (certain + max(0.0, bounded) / self.packs)
         return shares
+
+    def _part_read(self, asked: Question, pack_bytes: float | None) -> Floats | float:
+        """Which part of each sampled pack is read where no index rejects it."""
+        if not pack_bytes:
+            return 1.0
+        if id(asked) not in self._left_out:
+            self._own = self._own or sparks_own(self.sample)
+            self._left_out[id(asked)] = asked, left_out(asked.predicate, self.sample, self._own)
+        return np.minimum(1.0, self._left_out[id(asked)][1] / pack_bytes)
 
 
 def _judge(rows: SketchRows, leaf: Leaf, packs: int) -> Bools:

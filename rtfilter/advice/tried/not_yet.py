@@ -60,7 +60,7 @@ def _row_indexes(tried: TriedTable, served: dict[str, float], rows: Any) -> list
         saved, ms, queries = [0.0], list[float](), []
         for each in tried.asked:
             if pages < 1 and _asks_for_values(each, name):
-                before = float(each.bytes_read(tried.trial, tried.trial.existing).mean())
+                before = float(each.reads(tried.trial, tried.trial.existing).mean())
                 kept = min(before, served.get(each.asking.fingerprint.id, before))
                 saved.append(each.read * kept * (1 - pages))
                 ms += [] if each.asking.ms is None or not before else [each.asking.ms * kept * (1 - pages) / before]
@@ -105,7 +105,7 @@ def _star_tree(tried: TriedTable, rows: Any) -> list[Item]:
         return []
     tree_rows = _tree_rows(rows, dimensions, tried)
     left = tree_rows / (tried.table.rows or 1)
-    shares = [float(each.bytes_read(tried.trial, tried.trial.existing).mean()) for each in chosen]
+    shares = [float(each.reads(tried.trial, tried.trial.existing).mean()) for each in chosen]
     saved = math.fsum(each.read * max(0.0, share - left) for each, share in zip(chosen, shares, strict=True))
     times = [
         each.asking.ms * max(0.0, 1 - left / share) for each, share in zip(chosen, shares, strict=True) if each.asking.ms and share

@@ -9,8 +9,8 @@ from planner.counted import counted
 from rtfilter.advice.packs.by_formulas import LEAST_GAIN, MOST_LOSS
 from rtfilter.advice.packs.commands import sort_command
 from rtfilter.advice.packs.item import Item, KeptBefore, path_of
-from rtfilter.advice.trials.intervals import interval
 from rtfilter.advice.trials.sorted_sample import SortedSample, ends_of, sample_rows, sorted_by
+from rtfilter.advice.tried.intervals import interval
 from rtfilter.advice.tried.tried_table import TriedAsking, TriedTable
 from rtfilter.advice.workload.predicates import EQUALITIES, Operator, leaves
 
@@ -58,17 +58,19 @@ def _judged(column: str, order: SortedSample, tried: TriedTable) -> Item | None:
     kept: list[KeptBefore] = []
     speed = math.fsum(each.asking.ms or 0.0 for each in tried.asked) / tried.read_today if tried.read_today else 0.0
     for each in tried.asked:
-        before, after = float(each.kept(tried.trial, tried.trial.existing).mean()), _kept_in(order, column, each)
-        # Dictionaries are taken to save the same share in any order.
-        read = each.read * (float(each.bytes_read(tried.trial, tried.trial.existing).mean()) / before if before else 1.0)
+        packs, before = (float(get(tried.trial, tried.trial.existing).mean()) for get in (each.kept, each.reads))
+        after = _kept_in(order, column, each)
         low, high = (interval(min(1.0, after), order.packs, tried.trial.packs)) if after <= 1 else (after, after)
-        changes.append(read * (before - after))
-        least.append(read * (before - high))
-        most.append(read * (before - low))
+        if column not in each.columns and packs:
+            # What Spark leaves out by itself by conditions on other columns it leaves out in any order.
+            low, after, high = (share * before / packs for share in (low, after, high))
+        changes.append(each.read * (before - after))
+        least.append(each.read * (before - high))
+        most.append(each.read * (before - low))
         if each.asking.ms is not None:
             # Who gains saves a share of the own time. Who loses reads more, at the speed of all.
             is_better = after < before
-            times.append(each.asking.ms * (before - after) / before if is_better else read * (before - after) * speed)
+            times.append((tried.saved_ms(each, before, after) or 0.0) if is_better else each.read * (before - after) * speed)
         if after < before:
             kept.append(KeptBefore(each.asking.fingerprint.id, before, after, low, high))
     saved, lost = math.fsum(changes), -math.fsum(change for change in changes if change < 0)

@@ -13,9 +13,10 @@ from rtfilter.advice.packs.item import KeptBefore
 from rtfilter.advice.packs.kept_share import column_bytes
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.trials.costs import gb_per_day, refresh_seconds
-from rtfilter.advice.trials.intervals import interval
 from rtfilter.advice.trials.trial import Built, Floats, Question, Trial, bounded_sample
-from rtfilter.advice.workload.predicates import EQUALITIES, leaves
+from rtfilter.advice.tried.intervals import interval
+from rtfilter.advice.tried.reading_speed import ms_per_byte
+from rtfilter.advice.workload.predicates import leaves
 from rtfilter.store.sketches.kinds import Sketch
 
 # Questions for a table in all: each takes some ms. Kinds of queries share them out, with not fewer than these for one.
@@ -25,30 +26,32 @@ MOST_QUESTIONS, LEAST_QUESTIONS = 2_000, 2
 @dataclass(slots=True, eq=False)
 class TriedAsking:
     """The queries of one kind on a table, and what they keep of its packs. `read`: bytes that all calls would read without
-    conditions of their own: those of all packs, less what runtime filters of joins were measured to reject. `page_share`: what
-    dictionary pages of columns that are asked for values are of that."""
+    conditions of their own: those of all packs, less what runtime filters of joins were measured to reject.
+    `pack_bytes`: what one call would read of one pack.
+    """
 
     asking: Asking
     questions: tuple[Question, ...]
     read: float
+    pack_bytes: float
     columns: frozenset[str]
-    page_share: float = 1.0
-    _shares: dict[tuple[Built, float], Floats] = field(default_factory=dict)
+    _shares: dict[Built, Floats] = field(default_factory=dict)
+    _read_shares: dict[Built, Floats] = field(default_factory=dict)
 
     def kept(self, trial: Trial, built: Built) -> Floats:
-        """What each sampled pack says of the share of packs that is kept, all where nothing is asked that could be tried."""
-        return self._share(trial, built, 1.0)
-
-    def bytes_read(self, trial: Trial, built: Built) -> Floats:
-        """The same of the share of bytes that is read: of packs whose dictionaries lack what is asked for Spark reads no more."""
-        return self._share(trial, built, self.page_share)
-
-    def _share(self, trial: Trial, built: Built, page_share: float) -> Floats:
+        """What each sampled pack says of the share that is kept; all of it where nothing is asked that could be tried."""
         mine = frozenset(sketch for sketch in built if sketch.column in self.columns)
-        if (mine, page_share) not in self._shares:
-            tried = trial.kept_share(self.questions, mine, page_share) if self.questions else np.ones(trial.sampled)
-            self._shares[mine, page_share] = tried
-        return self._shares[mine, page_share]
+        if mine not in self._shares:
+            self._shares[mine] = trial.kept_share(self.questions, mine) if self.questions else np.ones(trial.sampled)
+        return self._shares[mine]
+
+    def reads(self, trial: Trial, built: Built) -> Floats:
+        """The same of the share of bytes that is read: of packs that Spark leaves out by itself little, but not nothing."""
+        mine = frozenset(sketch for sketch in built if sketch.column in self.columns)
+        if mine not in self._read_shares:
+            found = trial.read_share(self.questions, mine, self.pack_bytes) if self.questions else np.ones(trial.sampled)
+            self._read_shares[mine] = found
+        return self._read_shares[mine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +72,32 @@ class TriedTable:
         self.table, self.trial, self.days = table, trial, days
         most = max(LEAST_QUESTIONS, MOST_QUESTIONS // max(1, len(asked)))
         self.asked = [self._tried(each, most) for each in asked]
-        self.read_today = math.fsum(each.read * float(each.bytes_read(trial, trial.existing).mean()) for each in self.asked)
+        self.read_today = math.fsum(each.read * float(each.reads(trial, trial.existing).mean()) for each in self.asked)
+        self._ms_per_byte = ms_per_byte([each for asked in self.asked if (each := self._speed(asked)) is not None])
+
+    def _speed(self, each: TriedAsking) -> tuple[float, float, float] | None:
+        """Bytes and ms of a call of these queries, and the number of calls."""
+        weight, ms = each.asking.weight, each.asking.ms
+        if ms is None or not weight:
+            return None
+        return each.read * float(each.reads(self.trial, self.trial.existing).mean()) / weight, ms / weight, weight
+
+    def saved_ms(self, each: TriedAsking, before: float, now: float) -> float | None:
+        """What queries save of their time that read another share of their bytes: at most that share of it, and at most as long as
+        such bytes take by the log. None where the log has no times."""
+        today = float(each.reads(self.trial, self.trial.existing).mean())
+        if each.asking.ms is None:
+            return None
+        most = each.asking.ms * min(1.0, (before - now) / today) if today else 0.0
+        return most if self._ms_per_byte is None else min(most, each.read * (before - now) * self._ms_per_byte)
 
     def _tried(self, asking: Asking, most: int) -> TriedAsking:
         predicate = asking.use.predicate
         questions = self.trial.questions(predicate, asking.samples, most) if predicate is not None else ()
         columns = frozenset(name for leaf in leaves(predicate) for name in leaf.columns)
-        size = column_bytes(asking.use, self.table)
-        listed = {leaf.column for leaf in leaves(predicate) if leaf.operator in EQUALITIES}
-        pages = math.fsum(self.trial.dictionary_bytes(name) for name in sorted(listed)) * self.trial.packs
-        page_share = min(1.0, pages / size) if size else 1.0
-        return TriedAsking(asking, questions, asking.weight * size * asking.joined_share, columns, page_share)
+        of_call = column_bytes(asking.use, self.table)
+        read, pack_bytes = asking.weight * of_call * asking.joined_share, of_call / max(1, self.trial.packs)
+        return TriedAsking(asking, questions, read, pack_bytes, columns)
 
     def upkeep_ms(self, sketch: Sketch) -> float | None:
         """How long refreshes take over the days of the log, as fast as the table grows; None where one of them is not known."""
@@ -105,7 +123,7 @@ class TriedTable:
         for each in self.asked:
             if not columns & each.columns:
                 continue
-            before, now = each.bytes_read(self.trial, built), each.bytes_read(self.trial, after)
+            before, now = each.reads(self.trial, built), each.reads(self.trial, after)
             difference = float((before - now).mean())
             if difference <= 0:
                 continue
@@ -113,9 +131,8 @@ class TriedTable:
             sampled = bounded_sample(each.questions, self.trial.sample)
             possible.append(each.read * float(before.mean()))
             seen.append(each.read * float(before.mean()) * sampled)
-            if each.asking.ms is not None:
-                today = float(each.bytes_read(self.trial, self.trial.existing).mean())
-                times.append(each.asking.ms * min(1.0, difference / today) if today else 0.0)
+            if (ms := self.saved_ms(each, float(before.mean()), float(now.mean()))) is not None:
+                times.append(ms)
             kept.append(self._kept(each, each.kept(self.trial, built), each.kept(self.trial, after), sampled))
         total, whole = float(saved.mean()) if len(saved) else 0.0, math.fsum(possible)
         if not total or not whole:

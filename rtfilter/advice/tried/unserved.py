@@ -29,7 +29,7 @@ def _why(each: TriedAsking, tried: TriedTable) -> str:
     if today < _ALL_BUT_NOTHING * plain:
         names = ", ".join(index.name for index in trial.indexes if index.is_whole)
         return f"the indexes that are there ({names}) leave it {today:.1%} of the row groups, and none better fits or pays"
-    read = float(each.bytes_read(trial, trial.existing).mean())
+    read = float(each.reads(trial, trial.existing).mean())
     if read <= WELL_PRUNED:
         return f"Spark itself finds in the dictionaries of its columns which row groups to read, and reads {read:.1%} of the bytes"
     best = float(each.kept(trial, trial.existing | frozenset(tried.candidates())).mean())

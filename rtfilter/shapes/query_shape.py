@@ -20,20 +20,23 @@ _CHANGING = ("literals", "packs_total", "packs_kept")
 def query_shape(plans: Sequence[Sequence[Mapping[str, Any]]], filters: Sequence[FilterReport], literals: bool) -> dict[str, Any]:
     """The shape of a query with these plans; without literals where they are not wanted. Never raises: what can't be read is
     `partial`."""
-    scans: list[dict[str, Any]] = []
+    found: list[ScanShape] = []
     partial = False
     for nodes in plans:
         try:
-            scans += [_told(each, filters) for each in scan_shapes(nodes, literals)]
+            found += scan_shapes(nodes, literals)
         except Exception:  # a plan that nobody has met yet must cost no line of the log
             partial = True
+    scans = [_told(each, filters, [other.table for other in found].count(each.table) == 1) for each in found]
     limit = next((node["limit"] for nodes in plans for node in nodes if type(node.get("limit")) is int), None)
     partial = partial or any(scan["partial"] for scan in scans)
     stable = [without_changing(scan) for scan in scans]
     return {"digest": _digest([stable, limit, partial]), "partial": partial, "limit": limit, "scans": scans}
 
 
-def _told(scan: ScanShape, filters: Sequence[FilterReport]) -> dict[str, Any]:
+def _told(scan: ScanShape, filters: Sequence[FilterReport], is_only_one: bool) -> dict[str, Any]:
+    """`is_only_one`: no other scan has its name, by which reports tell conditions of the query itself."""
+    own = [each for each in filters if each.strategy == STATIC and is_only_one and _is_of(each.probe, scan.table)]
     return {
         "table": scan.table,
         "path": None if scan.path is None else without_secrets(scan.path),
@@ -49,8 +52,12 @@ def _told(scan: ScanShape, filters: Sequence[FilterReport]) -> dict[str, Any]:
         "columns": list(scan.columns),
         "partial": scan.partial,
         "literals": None if not scan.literals else digest_of(scan.literals),
-        **_packs([each for each in filters if each.strategy == STATIC and each.probe == scan.table]),
+        **_packs(own),
     }
+
+
+def _is_of(probe: str, table: str) -> bool:
+    return all(part == table or part.startswith(f"{table}.") for part in probe.split(", "))
 
 
 def _told_join(table: str, column: str, other: str | None, kind: str, filters: Sequence[FilterReport]) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from rtfilter import Bloom, Index
 from tests.spark.query_log.conftest import Logged
 
 EQUAL_K = {"column": "k", "op": "=", "values": 1}
@@ -144,7 +146,7 @@ def test_subqueries_and_unions_are_told_and_a_condition_on_a_subquery_is_partial
 
 
 def test_conditions_on_partitions_stand_apart_and_pruning_by_a_join_is_no_scan_of_its_own(
-    log: Logged, spark: SparkSession, tmp_path: Any
+    log: Logged, spark: SparkSession, tmp_path: Path
 ) -> None:
     spark.sql("select v, k, k % 7 as part from fact").write.partitionBy("part").parquet(str(tmp_path / "parts"))
     spark.read.parquet(str(tmp_path / "parts")).createOrReplaceTempView("parts")
@@ -175,3 +177,19 @@ def test_measured_packs_stand_with_their_join_key(log: Logged, spark: SparkSessi
     assert (
         on["shape"]["digest"] == off["shape"]["digest"] and "packs_kept" not in scan_of(off["shape"]["scans"], "fact")["joins"][0]
     )
+
+
+def test_packs_that_an_index_left_to_the_query_itself_stand_with_the_scan(
+    log: Logged, spark: SparkSession, data: Path, tmp_path: Path
+) -> None:
+    Index.create(None, str(data / "fact"), [Bloom("r")], name="i", location=str(tmp_path / "store"))
+    spark.conf.set("rtfilter.store.location", str(tmp_path / "store"))
+    spark.conf.set("rtfilter.enabled", True)
+    (scan,) = log.scans("select sum(v) from fact where r = 1234")
+    assert scan["packs_total"] == 80 and 0 < scan["packs_kept"] < 40
+
+
+def test_a_condition_of_many_arms_is_told(log: Logged) -> None:
+    many = " or ".join(f"(k = {number} and r <> {number})" for number in range(1500))
+    (scan,) = log.scans(f"select v from fact where {many}")
+    assert len(scan["predicate"]["any"]) == 1500

@@ -12,7 +12,6 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import scala.collection.mutable
 import scala.util.Try
-import scala.util.control.NonFatal
 
 /**
  * What the layer did in one execution, in a session with these options; `report.py` makes a report of it. Stages of a frame whose RDD is asked
@@ -170,7 +169,8 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   def finished(host: PlannerHost, end: SparkListenerSQLExecutionEnd): Unit = ended(end).foreach { record =>
     try {
       val ran = if (record.wantsEnd) Try(plansThatRan(end)).getOrElse(Nil) else Nil
-      val (asked, again) = if (record.logs) Try(asPlanned(end)(AskedPlans.of(end.qe, end.executionId))).getOrElse((Nil, false)) else (Nil, false)
+      // Of a plan that can't be told the log says that much.
+      val (asked, again) = if (!record.logs) (Nil, false) else try asPlanned(end)(AskedPlans.of(end.qe, end.executionId)) catch { case Survivable(_) => (Seq(Nil), false) }
       if (!record.isEmpty || asked.nonEmpty) {
         val answer = host.ask(record.python, 5000, Json.obj("op" -> "executed", "conf" -> record.options, "record" -> record.toJson, "plans" -> ran, "asked" -> asked, "again" -> again,
           "ms" -> end.duration / 1e6, "failed" -> end.errorMessage.exists(_.nonEmpty))).json
@@ -179,7 +179,7 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
         if (answer.path("kind").asText == "option") { if (asked.nonEmpty) new LayerSession(end.qe.sparkSession).warnOnce(error) }
         else if (!answer.path("ok").asBoolean(false)) logWarning(Masking(s"rtfilter: $error"))
       }
-    } catch { case NonFatal(e) => if (record.logs) logWarning(Masking(s"rtfilter: execution ${end.executionId} is not logged: ${e.getMessage}")) }
+    } catch { case Survivable(e) => if (record.logs) logWarning(Masking(s"rtfilter: execution ${end.executionId} is not logged: ${e.getMessage}")) }
   }
 
   /**

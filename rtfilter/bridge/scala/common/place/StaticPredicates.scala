@@ -126,6 +126,9 @@ object StaticPredicates extends PredicateHelper {
     }
     def other(of: Expression) = Json.obj("op" -> "other", "columns" -> of.references.filter(columns.contains).map(_.name).toSeq.distinct)
     e match {
+      // JSON of some depth can't be written.
+      case _: And if asWritten => joined("and", splitConjunctivePredicates(e): _*)
+      case _: Or if asWritten => joined("or", splitDisjunctivePredicates(e): _*)
       case And(left, right) => joined("and", left, right)
       case Or(left, right) => joined("or", left, right)
       case Not(child) => joined("not", child)

@@ -8,11 +8,11 @@ from planner.counted import counted
 from rtfilter.estimate.estimate import Estimate, JoinGain
 from rtfilter.estimate.gains import Range
 
-MOST_JOINS, MOST_OTHERS = 10, 6
+MOST_JOINS, MOST_OTHERS = 5, 5
 
 
 def estimate_text(found: Estimate) -> str:
-    return "\n".join([*_head(found), *_joins(found), *_others(found), *_unread(found), *_next(found)])
+    return "\n".join([*_head(found), *_joins(found), *_maybe(found), *_others(found), *_unread(found), *_next(found)])
 
 
 def _head(found: Estimate) -> Iterator[str]:
@@ -31,14 +31,30 @@ def _head(found: Estimate) -> Iterator[str]:
 
 
 def _joins(found: Estimate) -> Iterator[str]:
-    for number, each in enumerate(found.joins[:MOST_JOINS], 1):
-        calls = f", {each.calls} calls" if each.calls > 1 else ""
-        yield f"\n{number}. {each.query}{calls}: {each.table}.{each.column} = {each.build}"
+    sure = [each for each in found.joins if each.is_sure]
+    for number, each in enumerate(sure[:MOST_JOINS], 1):
+        yield f"\n{number}. {_named(each)}"
         yield f"   saves {_times(each.ms)} of {_time(each.query_ms)}, {_sizes(each.bytes)} of reading"
         yield f"   {_rows(each)}"
         yield f"   {each.why}"
-    if len(found.joins) > MOST_JOINS:
-        yield f"\nand {counted(len(found.joins) - MOST_JOINS, 'more join')} (--json has all)"
+    if len(sure) > MOST_JOINS:
+        yield f"\nand {counted(len(sure) - MOST_JOINS, 'more join')} (--json has all)"
+
+
+def _maybe(found: Estimate) -> Iterator[str]:
+    """A line for each join whose gain depends on what nobody knows from here."""
+    maybe = sorted((each for each in found.joins if not each.is_sure), key=lambda each: -each.ms.most)
+    if maybe:
+        yield "\nJoins that may gain, if rows without a partner lie together or other filters leave them:"
+    for each in maybe[:MOST_OTHERS]:
+        yield f"   {_named(each)}: up to {_time(each.ms.most)} of {_time(each.query_ms)}"
+    if len(maybe) > MOST_OTHERS:
+        yield f"   and {counted(len(maybe) - MOST_OTHERS, 'more join')} (--json has all)"
+
+
+def _named(each: JoinGain) -> str:
+    calls = f", {each.calls} calls" if each.calls > 1 else ""
+    return f"{each.query}{calls}: {each.table}.{each.column} = {each.build}"
 
 
 def _rows(each: JoinGain) -> str:

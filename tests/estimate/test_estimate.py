@@ -105,6 +105,13 @@ def test_text_is_one_screen_that_says_what_to_do(log: Path, tmp_path: Path) -> N
     assert "1 query of Spark 4.3.0" in done.output and len(done.output.splitlines()) < 30
 
 
+def test_what_is_not_sure_stands_apart(log: Path) -> None:
+    done = run(log)
+    assert done.exit_code == 0 and "rtfilter would save up to" in done.output
+    assert "Joins that may gain" in done.output and "\n1. " not in done.output
+    assert "--table NAME=PATH for each table that was not read" in done.output
+
+
 def test_json(log: Path) -> None:
     done = run(log, "--json")
     found = json.loads(done.stdout)

@@ -16,10 +16,17 @@ from rtfilter.cli.table_paths import table_paths
 if TYPE_CHECKING:
     from rtfilter.advice.advise import Advice
     from rtfilter.advisor.apply import Applied
+    from rtfilter.advisor.check import Checked
 
 
 @click.command()
-@click.option("--log", "logs", multiple=True, metavar="FILE", help="Lines of JSON with a statement in `sql`. May be repeated.")
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    metavar="FILE",
+    help="rtfilter's query log, or lines of JSON with a statement in `sql`. May be repeated.",
+)
 @click.option("--sql", multiple=True, metavar="FILE", help="Statements of Spark SQL that end in semicolons. May be repeated.")
 @click.option(
     "--event-log",
@@ -68,6 +75,7 @@ if TYPE_CHECKING:
 @click.option("--apply", "only", multiple=True, metavar="ID", help="Build this item: its id or its rank. May be repeated.")
 @click.option("--to", metavar="PATH", help="--apply of a cluster_by: where the sorted copy goes. Nothing may be there yet.")
 @click.option("--html", "page", type=click.Path(dir_okay=False, writable=True), metavar="FILE", help="Write a page too.")
+@click.option("--check", is_flag=True, help="Say instead whether the tables' indexes have paid since they were built, by --log.")
 @json_option
 def advise(
     logs: tuple[str, ...],
@@ -78,6 +86,7 @@ def advise(
     only: tuple[str, ...],
     to: str | None,
     page: str | None,
+    check: bool,
     as_json: bool,
     **rest: Any,
 ) -> None:
@@ -92,17 +101,16 @@ def advise(
     from rtfilter.advice.advise import Settings, advise_logs
     from rtfilter.advice.text import advice_text
     from rtfilter.advisor.advise import known_tables
+    from rtfilter.advisor.check import check_indexes
     from rtfilter.advisor.page import advice_page
 
-    if not logs and not sql and not event_logs:
-        raise click.UsageError("Missing option '--log', '--sql' or '--event-log': a file with queries.")
-    if not stats and not tables:
-        raise click.UsageError("Missing option '--stats' or '--table': what is known of the tables.")
-    if to is not None and not only:
-        raise click.UsageError("--to is for --apply: name the item of kind cluster_by.")
+    _require_sensible(bool(logs), bool(logs or sql or event_logs), bool(stats or tables), bool(only), to, check)
     settings = Settings(**rest)
     described = table_paths(tables, remote=False, dotted=True)
     known = known_tables(described, stats)
+    if check:
+        _print_check(check_indexes(logs, known), as_json)
+        return
     paths = {name: table.path for name, table in known.items() if table.path}
     advice = advise_logs(logs, sql, known, settings, event_logs, at_hand=described)
     if page is not None:
@@ -115,6 +123,24 @@ def advise(
         return
     for each in applied:
         click.echo(f"{each.rank}. [{each.id}] {each.done}")
+
+
+def _require_sensible(has_logs: bool, has_queries: bool, has_tables: bool, applies: bool, to: str | None, check: bool) -> None:
+    if not has_queries:
+        raise click.UsageError("Missing option '--log', '--sql' or '--event-log': a file with queries.")
+    if not has_tables:
+        raise click.UsageError("Missing option '--stats' or '--table': what is known of the tables.")
+    if to is not None and not applies:
+        raise click.UsageError("--to is for --apply: name the item of kind cluster_by.")
+    if check and (not has_logs or applies):
+        raise click.UsageError("--check needs --log, rtfilter's own query log, and does not go with --apply.")
+
+
+def _print_check(checked: Checked, as_json: bool) -> None:
+    if as_json:
+        print_json(checked.to_dict())
+    else:
+        click.echo(str(checked))
 
 
 def _applied(advice: Advice, only: Sequence[str], paths: Mapping[str, str], to: str | None) -> list[Applied]:

@@ -105,7 +105,7 @@ class Judge:
         self.tried = TriedTable(asked, table, self.trial)
 
     def everything(self) -> frozenset[Sketch]:
-        return frozenset(self.tried.candidates())
+        return frozenset(self.tried.possible())
 
     def by_type(self, budget: str) -> frozenset[Sketch]:
         left, found = budget_bytes(budget, self.table.bytes), set[Sketch]()
@@ -131,7 +131,7 @@ def advised(
     for item in advise(reading, known, settings, at_hand=list(known)).items:
         mine = [
             sketch
-            for sketch in whole[item["table"]].tried.candidates()
+            for sketch in whole[item["table"]].tried.possible()
             if (sketch.kind.replace("_", ""), sketch.column) == (item["kind"], item["columns"][0])
         ]
         found[item["table"]] |= set(mine)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -47,10 +47,11 @@ class Trial:
     def __init__(self, sample: PackSample, indexes: tuple[ExistingIndex, ...] = ()) -> None:
         self.sample, self.indexes = sample, indexes
         self._rows: tuple[DrawnRow, ...] | None = None
+        self._of_calls: dict[tuple[Predicate, tuple[Literals | None, ...]], Question] = {}
         self._of_rows: dict[tuple[Predicate, int], tuple[Question, ...]] = {}
         self._own: SparksOwn | None = None
-        # By the identity of a question, which stays alive beside it.
-        self._left_out: dict[int, tuple[Question, Floats]] = {}
+        # By the identity of a predicate, which stays alive beside it.
+        self._left_out: dict[int, tuple[SketchPredicate, Floats]] = {}
         # By the identity of a leaf, which stays alive beside its verdicts.
         self._rejects: dict[tuple[int, Sketch], tuple[Leaf, Bools]] = {}
 
@@ -73,10 +74,9 @@ class Trial:
         """Up to so many calls of a kind of query: those of the log, by their literals; else calls with values of drawn rows."""
         if not samples:
             return self._drawn(predicate, most)
-        types = self.sample.table.types
         ordered = sorted(samples.items(), key=lambda each: (-each[1], repr(each[0])))[:most]
         total = math.fsum(weight for _, weight in ordered)
-        return tuple(self._question(question(predicate, asked, types), part / total, ()) for asked, part in ordered)
+        return tuple(self._of_log(predicate, asked, part / total) for asked, part in ordered)
 
     def _drawn(self, predicate: Predicate, most: int) -> tuple[Question, ...]:
         """The same for all kinds of queries that ask the same of the table."""
@@ -87,6 +87,13 @@ class Trial:
             asked = ((question(predicate, call.literals, self.sample.table.types), call.places) for call in calls)
             self._of_rows[predicate, most] = tuple(self._question(each, 1 / len(calls), places) for each, places in asked)
         return self._of_rows[predicate, most]
+
+    def _of_log(self, predicate: Predicate, literals: tuple[Literals | None, ...], weight: float) -> Question:
+        """One call of the log, made once: both halves of a back-test ask it again."""
+        key = predicate, literals
+        if key not in self._of_calls:
+            self._of_calls[key] = self._question(question(predicate, literals, self.sample.table.types), 1.0, ())
+        return replace(self._of_calls[key], weight=weight)
 
     def _question(self, asked: SketchPredicate, weight: float, places: Iterable[int]) -> Question:
         bounds = self.sample.table.bounds
@@ -99,21 +106,24 @@ class Trial:
 
     def kept(self, asked: Question, built: Built) -> Bools:
         """The packs of the sample that a call keeps with these sketches and the footers."""
-        kept: Bools = asked.bounded[self.sample.at] & ~self._judged(asked.predicate, built)
-        return kept
+        within = asked.bounded[self.sample.at]
 
-    def _judged(self, predicate: SketchPredicate, built: Built) -> Bools:
         def judge(leaf: Leaf) -> Outcome:
             mine = [sketch for sketch in built if sketch.column == leaf.column and sketch in self.sample.sketches]
-            said = (self._rejected(leaf, sketch) for sketch in mine)
+            said = (self._rejected(leaf, sketch, within) for sketch in mine)
             return agreed((Outcome(reject, np.zeros_like(reject)) for reject in said), self.sampled)
 
-        return judge_predicate(predicate, judge, self.sampled).reject
+        kept: Bools = within & ~judge_predicate(asked.predicate, judge, self.sampled).reject
+        return kept
 
-    def _rejected(self, leaf: Leaf, sketch: Sketch) -> Bools:
+    def _rejected(self, leaf: Leaf, sketch: Sketch, within: Bools) -> Bools:
+        """The packs that a sketch rejects, of those that the footers leave to the question that the leaf is of."""
         key = id(leaf), sketch
         if key not in self._rejects:
-            self._rejects[key] = leaf, _judge(self.sample.sketches[sketch], leaf, self.sampled)
+            rejects = np.zeros(self.sampled, dtype=np.bool_)
+            at = np.flatnonzero(within)
+            rejects[at] = _judge(self.sample.sketches[sketch], leaf, at)
+            self._rejects[key] = leaf, rejects
         return self._rejects[key][1]
 
     def kept_share(self, questions: Sequence[Question], built: Built) -> Floats:
@@ -146,17 +156,18 @@ class Trial:
         """Which part of each sampled pack is read where no index rejects it."""
         if not pack_bytes:
             return 1.0
-        if id(asked) not in self._left_out:
+        predicate = asked.predicate
+        if id(predicate) not in self._left_out:
             self._own = self._own or sparks_own(self.sample)
-            self._left_out[id(asked)] = asked, left_out(asked.predicate, self.sample, self._own)
-        return np.minimum(1.0, self._left_out[id(asked)][1] / pack_bytes)
+            self._left_out[id(predicate)] = predicate, left_out(predicate, self.sample, self._own)
+        return np.minimum(1.0, self._left_out[id(predicate)][1] / pack_bytes)
 
 
-def _judge(rows: SketchRows, leaf: Leaf, packs: int) -> Bools:
+def _judge(rows: SketchRows, leaf: Leaf, at: Int64s) -> Bools:
     at_once = rows.packs_at_once(leaf.test)
-    parts = [slice(begin, min(packs, begin + at_once)) for begin in range(0, packs, at_once)]
+    parts = [at[begin : begin + at_once] for begin in range(0, len(at), at_once)]
     rejects = [rows.judge(leaf.test, part, accepts=False).reject for part in parts]
-    return np.concatenate(rejects) if rejects else partial(packs).reject
+    return np.concatenate(rejects) if rejects else partial(0).reject
 
 
 def bounded_sample(questions: Sequence[Question], sample: PackSample) -> float:

@@ -21,6 +21,10 @@ from rtfilter.store.sketches.kinds import Sketch
 
 # Questions for a table in all: each takes some ms. Kinds of queries share them out, with not fewer than these for one.
 MOST_QUESTIONS, LEAST_QUESTIONS = 2_000, 2
+# Each question has a verdict of a byte on each pack of the table.
+MOST_VERDICTS = 128 << 20
+# A sketch that rejects nothing for so many kinds of queries, those that read the most, is tried with no further ones.
+MOST_SCREENED = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +74,9 @@ class TriedTable:
 
     def __init__(self, asked: Sequence[Asking], table: TableStatistics, trial: Trial, days: int | None = None) -> None:
         self.table, self.trial, self.days = table, trial, days
-        most = max(LEAST_QUESTIONS, MOST_QUESTIONS // max(1, len(asked)))
+        self._candidates: list[Sketch] | None = None
+        questions = min(MOST_QUESTIONS, MOST_VERDICTS // max(1, trial.packs))
+        most = max(LEAST_QUESTIONS, questions // max(1, len(asked)))
         self.asked = [self._tried(each, most) for each in asked]
         self.read_today = math.fsum(each.read * float(each.reads(trial, trial.existing).mean()) for each in self.asked)
         self._ms_per_byte = ms_per_byte([each for asked in self.asked if (each := self._speed(asked)) is not None])
@@ -105,7 +111,20 @@ class TriedTable:
         return None if seconds is None or growth is None or self.days is None else 1_000 * seconds * growth * self.days
 
     def candidates(self) -> list[Sketch]:
-        """The sketches that some query may use and no index has yet."""
+        """The sketches that reject a row group for one of the largest kinds of queries, and that no index has yet."""
+        if self._candidates is None:
+            self._candidates = [sketch for sketch in self.possible() if self._rejects_some(sketch)]
+        return self._candidates
+
+    def _rejects_some(self, sketch: Sketch) -> bool:
+        there = self.trial.existing
+        touched = [each for each in self.asked if sketch.column in each.columns]
+        touched.sort(key=lambda each: (-each.read, each.asking.fingerprint.id))
+        shares = ((each.kept(self.trial, there), each.kept(self.trial, there | {sketch})) for each in touched[:MOST_SCREENED])
+        return any(bool((after < before).any()) for before, after in shares)
+
+    def possible(self) -> list[Sketch]:
+        """The sketches of columns that are asked for, but for those that an index has."""
         asked = {name for each in self.asked for name in each.columns}
         there = {(sketch.column, sketch.kind) for sketch in self.trial.existing}
         mine = [sketch for sketch in self.trial.sample.sketches if sketch.column in asked]

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from rtfilter.advice.logs.lines import NEWER, OLD, Reading
+from rtfilter.advice.logs import own_lines
+from rtfilter.advice.logs.lines import AGAIN, FAILED, NEWER, OLD, Reading
 from rtfilter.advice.logs.own_conditions import read_condition
-from rtfilter.advice.logs.own_lines import AGAIN, FAILED, NO_PLAN, UNREADABLE
+from rtfilter.advice.logs.own_lines import NO_PLAN, UNREADABLE
 from rtfilter.advice.logs.read import LogReader
 from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
 from rtfilter.advice.workload.fingerprints import MOST_SAMPLES
@@ -214,3 +215,10 @@ def test_literals_of_a_known_shape_are_those_of_its_leaves(tmp_path: Path, seed:
     expected = {(tuple(leaf.literals for leaf in leaves(predicate(each["predicate"]))),) for each in lines}
     assert set(calls.samples) == {sample for sample in expected if any(literals for use in sample for literals in use)}
     assert fingerprint.uses[0].predicate == predicate(shape)
+
+
+def test_shapes_past_those_that_are_kept_count_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [line(scan(condition("k", "=", number)), digest=str(number % 5)) for number in range(20)]
+    whole = read(tmp_path, lines).workload
+    monkeypatch.setattr(own_lines, "MOST_SHAPES", 2)
+    assert read(tmp_path, lines).workload == whole and [calls.lines for calls in whole.values()] == [20]

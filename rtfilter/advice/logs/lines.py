@@ -18,6 +18,8 @@ MOST_LINE_CHARACTERS = 4 << 20
 MOST_EXAMPLES = 3
 _FIRST_DAY = date(1970, 1, 1).toordinal()
 OLD = "lines of rtfilter's own query log of before it told conditions"
+AGAIN = "queries whose rows were there from an earlier run of the same frame"
+FAILED = "queries that failed or were cancelled"
 NEWER = "lines of rtfilter's query log of another version than this rtfilter knows"
 
 
@@ -106,6 +108,8 @@ def _own(content: dict[str, Any]) -> LogLine | str:
     version = content.get("version", 1)
     if version != LOG_VERSION:
         return OLD if version == 1 else NEWER
+    if content.get("failed") or content.get("again"):
+        return FAILED if content.get("failed") else AGAIN
     ms = content.get("ms")
     # The log has tenths. Of two whole numbers a fraction is made faster than of a text.
     tenths = Fraction(round(ms * 10), 10) if isinstance(ms, float) and 0 <= ms < 1e12 else exact_number(ms)

@@ -15,8 +15,6 @@ from rtfilter.advice.workload.predicates import leaves
 Json = Mapping[str, Any]
 # Shapes that are kept: a log has few different ones.
 MOST_SHAPES = 20_000
-AGAIN = "queries whose rows were there from an earlier run of the same frame"
-FAILED = "queries that failed or were cancelled"
 NO_PLAN = "queries whose plan could not be told"
 UNREADABLE = "lines whose shape can't be read"
 
@@ -50,10 +48,6 @@ class OwnLines:
 
     def query(self, line: Json) -> OwnQuery | str:
         """What a line says; a text is the reason why it does not count."""
-        if line.get("failed"):
-            return FAILED
-        if line.get("again"):
-            return AGAIN
         try:
             shape = line["shape"]
             scans = shape["scans"]

@@ -61,7 +61,7 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   /** By decision: what was decided, and the run without an execution that it may be for. */
   private val planned = new mutable.LinkedHashMap[String, (ObjectNode, Option[Run])]
   /** By execution: what the query log has of one of which there is no record. */
-  private val begun = new mutable.LinkedHashMap[Long, QueryRecord]
+  private val unstaged = new mutable.LinkedHashMap[Long, QueryRecord]
   private var lastExecution = -1L
   private var rdds = 0
 
@@ -78,9 +78,9 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
   }
 
   /** A plan without stages is about to run, whose options are the session's of this moment. */
-  def begun(layer: LayerSession, plan: SparkPlan): Unit = Try(for (id <- layer.executionId if layer.logs) synchronized {
-    begun.getOrElseUpdate(id, { val found = newRecord(layer, Some(id)); found.idle = whyIdle(layer, plan); found })
-    trim(begun)
+  def begun(layer: LayerSession, plan: SparkPlan): Unit = Try(for (id <- layer.executionId if layer.logs && !synchronized(records.contains(Run(id, 0)))) synchronized {
+    unstaged.getOrElseUpdate(id, { val found = newRecord(layer, Some(id)); found.idle = whyIdle(layer, plan); found })
+    trim(unstaged)
   })
 
   /** A stage is about to start. */
@@ -153,7 +153,7 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     }
     own.foreach(_.end())
     // A plan that runs once more has its decisions in the record of the first time.
-    own.orElse(begun.remove(end.executionId)).orElse(Option(end.qe).map(q => newRecord(new LayerSession(q.sparkSession), Some(end.executionId)))).filter(r => !r.isEmpty || r.logs)
+    own.orElse(unstaged.remove(end.executionId)).orElse(Option(end.qe).map(q => newRecord(new LayerSession(q.sparkSession), Some(end.executionId)))).filter(r => !r.isEmpty || r.logs)
   }
 
   private def readsSomething(plan: SparkPlan): Boolean = collect(plan) { case leaf if leaf.children.isEmpty => leaf }

@@ -13,6 +13,7 @@ from rtfilter.advice.logs.lines import Reading, told
 from rtfilter.advice.packs.askings import Asking, askings
 from rtfilter.advice.packs.by_formulas import why_nothing_helps
 from rtfilter.advice.packs.item import Item
+from rtfilter.advice.packs.served import served_queries
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.trials.table_packs import SAMPLE_PACKS
 from rtfilter.advice.trials.trial import Trial
@@ -62,6 +63,7 @@ class Advice:
 
     strategy: str
     items: list[dict[str, Any]]
+    served: list[dict[str, Any]]
     unserved: list[dict[str, Any]]
     votes: dict[str, dict[str, float]]
     notes: list[dict[str, Any]]
@@ -73,7 +75,8 @@ class Advice:
     back_test: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        found = {"strategy": self.strategy, "items": self.items, "unserved": self.unserved, "votes": self.votes}
+        queries = {"served": self.served, "unserved": self.unserved}
+        found = {"strategy": self.strategy, "items": self.items, **queries, "votes": self.votes}
         if self.strategy == "parser":
             found["coverage"] = self.coverage
         if self.strategy == "estimate":
@@ -166,6 +169,7 @@ def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Set
     return Advice(
         strategy=settings.strategy,
         items=[item.to_dict(rank) for rank, item in enumerate(items, 1)],
+        served=served_queries(counting, items),
         unserved=_unserved(counting, judged, known, items, found_items.reasons),
         votes=votes,
         notes=_notes(counting, known, choices),

@@ -93,7 +93,8 @@ def _notes(advice: Advice) -> Iterator[str]:
         yield f"   and {len(advice.notes) - MOST_LINES} more (--json has all)"
 
 
-def _back_test(told: dict[str, Any]) -> str:
+def back_test_text(told: dict[str, Any]) -> str:
+    """What the back-test found, as a sentence."""
     way = "by time" if told["by"] == "time" else "by the digests of its literals"
     indexes = counted(told["indexes"], "index", "indexes")
     first, second = told["calls"]
@@ -106,7 +107,7 @@ def _back_test(told: dict[str, Any]) -> str:
 def _read(advice: Advice) -> Iterator[str]:
     read = advice.read
     if advice.back_test is not None:
-        yield "\n" + _back_test(advice.back_test)
+        yield "\n" + back_test_text(advice.back_test)
     yield f"\nRead {counted(read['queries'], 'query', 'queries')} of {counted(read['fingerprints'], 'kind', 'kinds')}."
     if read["without_tables"]:
         yield f"   {read['without_tables']} read no table"

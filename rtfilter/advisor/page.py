@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from planner.counted import counted
-from rtfilter.advice.text import NOT_INDEXES, UNITS_OF_VOTES, saved_text, size_text
+from rtfilter.advice.text import NOT_INDEXES, UNITS_OF_VOTES, back_test_text, saved_text, size_text
 
 if TYPE_CHECKING:
     from rtfilter.advice.advise import Advice
@@ -31,8 +31,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(counted=counted, size=size_text, saved=saved_text)
+    environment.filters.update(counted=counted, size=size_text, saved=saved_text, share=_share, back_test_text=back_test_text)
     return environment
+
+
+def _share(share: float | None) -> str:
+    return "not tried" if share is None else f"{share:.1%}"
 
 
 def _content(advice: Advice) -> dict[str, object]:

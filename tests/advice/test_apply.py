@@ -116,6 +116,9 @@ def test_the_python_api_says_what_the_command_says_and_builds_the_same(sales: Pa
     advice.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert all(item.id in page and escape(item.command) in page for item in advice.items)
+    helped = [each for each in found["served"] if first.rank in each["items"]]
+    assert {each["query"] for each in helped} == set(first.queries) and all(each["after"] < each["before"] for each in helped)
+    assert all(f"{each['after']:.1%}" in page for each in helped)
     assert advice._repr_html_() in page and "http" not in page and "<script" not in page
 
 

@@ -10,10 +10,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from rtfilter.advice.trials.table_packs import SAMPLE_PACKS
 from tests.advice.foreseen import KINDS, LAYOUTS, Case, cases
 
 
-def main(packs: int = 400, pack_rows: int = 2_000, sampled: int = 128, queries: int = 60) -> None:
+def main(packs: int = 1_000, pack_rows: int = 500, sampled: int = SAMPLE_PACKS, queries: int = 40) -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = list(cases(Path(folder), packs, pack_rows, sampled, queries))
     between = [case for case in found if case.is_between]

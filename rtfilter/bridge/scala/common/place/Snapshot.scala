@@ -39,8 +39,10 @@ object Snapshot {
     case other => other.children
   }
 
+  def nodes(root: NumberedNode): Seq[ObjectNode] = nodes(root, sized = true)
+
   /** `sized`: with the tables' bytes, for which files may have to be listed. */
-  def nodes(root: NumberedNode, sized: Boolean = true): Seq[ObjectNode] = {
+  def nodes(root: NumberedNode, sized: Boolean): Seq[ObjectNode] = {
     val same = equalExchanges(root)
     def walk(node: NumberedNode): Seq[ObjectNode] = describe(node, same.get(node.id), sized) +: node.children.flatMap(walk)
     walk(root)

@@ -74,7 +74,11 @@ def measure_gains(data: SuiteData, out: Path, runs: int) -> None:
     from rtfilter.bench.engines.spark_session import nothing_learned, start_session
     from rtfilter.bench.run.interleaved import steps
 
-    spark = start_session("gains", "local[2]", driver_memory_gb=5, conf={**SPARK_CONF, **nothing_learned(out)})
+    events = out / "gain_events"
+    shutil.rmtree(events, ignore_errors=True)
+    events.mkdir(parents=True)
+    conf = {**SPARK_CONF, **nothing_learned(out), **plain_events(events)}
+    spark = start_session("gains", "local[2]", driver_memory_gb=5, conf=conf)
     register_tables(spark, data.tables)
     engines = {mode: SparkEngine(spark, mode) for mode in ("off", "rtfilter")}
     took: dict[str, dict[str, Any]] = {}
@@ -89,29 +93,66 @@ def measure_gains(data: SuiteData, out: Path, runs: int) -> None:
     spark.stop()
 
 
+def plain_events(folder: Path) -> dict[str, str]:
+    return {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": folder.resolve().as_uri(),
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+    }
+
+
+def cpu_ms(folder: Path) -> dict[str, list[float]]:
+    """Time that tasks spent on processors, which knows nothing of what else the machine does: by query and mode, as the engine
+    describes its jobs, one number for each run but the first, which warms up."""
+    of_stage: dict[int, str] = {}
+    described: dict[str, str] = {}
+    of_run: dict[str, float] = {}
+    for file in folder.iterdir():
+        for line in file.open(encoding="utf-8"):
+            if line.startswith('{"Event":"SparkListenerJobStart"'):
+                job = json.loads(line)
+                run = job["Properties"].get("spark.jobGroup.id", "")
+                described[run] = job["Properties"].get("spark.job.description", "")
+                of_stage |= dict.fromkeys(job["Stage IDs"], run)
+            elif line.startswith('{"Event":"SparkListenerTaskEnd"'):
+                task = json.loads(line)
+                run = of_stage.get(task["Stage ID"], "")
+                of_run[run] = of_run.get(run, 0.0) + task.get("Task Metrics", {}).get("Executor CPU Time", 0) / 1e6
+    found: dict[str, list[float]] = {}
+    for run, description in described.items():
+        found.setdefault(description, []).append(of_run.get(run, 0.0))
+    return {description: runs[1:] for description, runs in found.items()}
+
+
 def compare(out: Path) -> None:
     took = json.loads((out / "gains.json").read_text())
     logs = [path for path in (out / "events").iterdir() if not path.name.startswith(".")]
     found = estimate_logs(logs, {})
     said = by_query(found)
+    cpu = cpu_ms(out / "gain_events")
     rows = []
     for name, modes in took.items():
         off, on = (sorted(modes[mode]) for mode in ("off", "rtfilter"))
         noise = off[-1] - off[0] if len(off) > 1 else 0.0
         gained = median(off) - median(on)
         least, most, sure = said.get(name, (0.0, 0.0, False))
-        rows.append((name, median(off), gained, noise, least, most, sure))
-    for name, off, gained, noise, least, most, sure in sorted(rows, key=lambda row: -row[2]):
+        spent = [median(cpu.get(f"{name.removeprefix('q')} [{mode}]", [0.0])) for mode in ("off", "rtfilter")]
+        by_cpu = spent[0] - spent[1]
+        rows.append((name, median(off), gained, noise, least, most, sure, by_cpu))
+    for name, off, gained, noise, least, most, sure, by_cpu in sorted(rows, key=lambda row: -row[2]):
         mark = "named" if sure else "maybe" if most > 0 else ""
-        print(f"{name:>5} {off:8,.0f} ms  gained {gained:8,.0f}  noise {noise:6,.0f}  said {least:7,.0f} to {most:7,.0f}  {mark}")
+        measured = f"gained {gained:8,.0f}  noise {noise:6,.0f}  of processors {by_cpu:7,.0f}"
+        print(f"{name:>5} {off:8,.0f} ms  {measured}  said {least:7,.0f} to {most:7,.0f}  {mark}")
     named = [row for row in rows if row[6]]
-    right = [row for row in named if row[2] > max(LEAST_MS, 0.0)]
-    print(f"of {len(named)} queries with joins that surely gain {len(right)} do")
+    for place, what in ((2, "time"), (7, "time of processors")):
+        right = [row for row in named if row[place] > LEAST_MS]
+        print(f"of {len(named)} queries with joins that surely gain {len(right)} do, by {what}")
+        gains = [row[place] for row in rows]
+        ends = [spearman([row[end] for row in rows], gains) for end in (4, 5)]
+        middle = spearman([row[4] + row[5] for row in rows], gains)
+        print(f"Spearman over {len(rows)} queries: {middle:.2f} of the middle, {ends[0]:.2f} and {ends[1]:.2f} of the ends")
     compare_joins(found, took)
-    middles, gains = [(row[4] + row[5]) / 2 for row in rows], [row[2] for row in rows]
-    print(f"Spearman of the middle and the gain over {len(rows)} queries: {spearman(middles, gains):.2f}")
-    ends = [spearman([row[place] for row in rows], gains) for place in (4, 5)]
-    print(f"of the lower end: {ends[0]:.2f}, of the upper end: {ends[1]:.2f}")
 
 
 def compare_joins(found: Estimate, took: dict[str, Any]) -> None:

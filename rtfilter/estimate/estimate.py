@@ -189,7 +189,7 @@ class _Estimator:
         if keys is None:
             return NOT_TRIED
         packs = self.tables.packs_kept(scan, candidate.column, candidate.type, keys.keys)
-        return Tried(packs, _are_just_those(keys, candidate), keys.share)
+        return Tried(packs, _are_just_those(keys, candidate), keys.share, keys.distinct or None)
 
     def _add(self, query: QueryFacts, kind: str, number: int, candidate: Candidate, gain: Gain) -> None:
         scan = query.scans[candidate.scan]

@@ -54,12 +54,27 @@ def gain_of(query: QueryFacts, candidate: Candidate, tried: Tried, cores: int) -
     settings = PlanSettings("estimate", machine=Machine(_constants(scan), max(cores, 1)))
     fewest, most = _shares(query, candidate, tried.key_share)
     most_kept = packs.rows_kept / packs.rows if packs is not None and packs.rows else 1.0
-    least_kept = most_kept if packs is not None and tried.are_just_those else min(fewest, most_kept)
+    least_kept = _least_kept(candidate, tried, fewest, most_kept)
     worst = max(0.0, _net_ms(settings, query, candidate, most, most_kept))
     best = max(0.0, _net_ms(settings, query, candidate, fewest, least_kept))
     limit = (query.ms or 0) * MOST_OF_A_QUERY
     saved = Range(min(worst, limit), min(max(best, worst), limit))
     return Gain(saved, _bytes(scan, packs, Range(least_kept, most_kept), saved), Range(least_kept, most_kept))
+
+
+def _least_kept(candidate: Candidate, tried: Tried, fewest: float, most_kept: float) -> float:
+    """The share of rows in packs that hold a partner, at best.
+
+    Where the build side had fewer keys than were tried, each pack has at least as many of these as if they lay in order, and is
+    left out only if the build side had none of them.
+    """
+    if tried.packs is not None and tried.are_just_those:
+        return most_kept
+    if tried.packs is None or not tried.keys or candidate.build_rows is None:
+        return min(fewest, most_kept)
+    had = min(1.0, candidate.build_rows / tried.keys)
+    in_pack = max(1.0, tried.keys / max(tried.packs.kept, 1))
+    return max(min(fewest, most_kept), most_kept * float(1.0 - (1.0 - had) ** in_pack))
 
 
 def _constants(scan: ScanFacts) -> Constants:

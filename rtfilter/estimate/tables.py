@@ -45,12 +45,13 @@ class PacksKept:
 @dataclass(frozen=True, slots=True)
 class BuildKeys:
     """Keys that the build side had at most. `rows`: how many of the table's `of_rows` passed the scan's own conditions, None where
-    only bounds are known. `is_whole`: whether all conditions that Spark has pushed down were tried."""
+    only bounds are known. `is_whole`: whether all conditions that Spark has pushed down were tried. `distinct`: number of keys."""
 
     keys: KeyFilter
     rows: int | None
     of_rows: int
     is_whole: bool
+    distinct: int = 0
 
     @property
     def share(self) -> float | None:
@@ -61,11 +62,12 @@ class BuildKeys:
 @dataclass(frozen=True, slots=True)
 class Tried:
     """What came of trying the build side's keys on the packs of the other side. `are_just_those`: whether it had just these keys;
-    `key_share`: of its table's rows those that passed its own conditions. None: not known."""
+    `key_share`: of its table's rows those that passed its own conditions; `keys`: how many were tried. None: not known."""
 
     packs: PacksKept | None = None
     are_just_those: bool = False
     key_share: float | None = None
+    keys: int | None = None
 
 
 NOT_TRIED = Tried()
@@ -179,10 +181,10 @@ def _read_keys(files: list[str], filters: str, column: str, type_: str) -> Build
     if values is None:
         return None
     if values.longs is not None:
-        return BuildKeys(filter_of_keys(np.sort(values.longs)), rows, of_rows, is_whole)
+        return BuildKeys(filter_of_keys(np.sort(values.longs)), rows, of_rows, is_whole, values.distinct)
     if values.strings is None or len(values.strings) > MOST_TEXTS:
         return None
-    return BuildKeys(_byte_keys(values.strings), rows, of_rows, is_whole)
+    return BuildKeys(_byte_keys(values.strings), rows, of_rows, is_whole, values.distinct)
 
 
 def _byte_keys(strings: ByteStrings) -> KeyFilter:

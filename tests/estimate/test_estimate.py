@@ -82,15 +82,15 @@ def test_keys_that_are_everywhere_gain_nothing(log: Path, tmp_path: Path) -> Non
     assert found.total.most < 1_000
 
 
-def test_a_build_side_with_further_conditions_is_a_lower_end(log: Path, tmp_path: Path) -> None:
-    """Of 250 rows in the log, 500 now: other keys than these may have been the ones that were there."""
+def test_of_keys_that_are_tried_half_were_there(log: Path, tmp_path: Path) -> None:
+    """250 rows in the log, 500 now, of which each pack has ten: that none of these was there is not to be hoped for."""
     write_tables(tmp_path, in_order=True)
     items = pq.read_table(tmp_path / "item.parquet")
     doubled = pa.table({"i_id": items["i_id"], "i_kind": ["tools" if n < 500 else "toys" for n in range(1_000)]})
     pq.write_table(doubled, tmp_path / "item.parquet")
     (join,) = estimate_logs([log], {"sales": str(tmp_path / "sales.parquet"), "item": str(tmp_path / "item.parquet")}).joins
     assert join.packs is not None and join.packs.kept == 50 and not join.is_exact
-    assert join.ms.least < 0.8 * join.ms.most
+    assert join.ms.least < join.ms.most < 1.1 * join.ms.least
 
 
 def test_text_is_one_screen_that_says_what_to_do(log: Path, tmp_path: Path) -> None:

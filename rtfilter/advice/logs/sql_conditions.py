@@ -118,7 +118,7 @@ def _number_of_values(values: list[Any]) -> int:
     numbers = [value.name for value in values if isinstance(value, exp.Literal) and not value.is_string]
     if len(values) == 2 and texts == [ESTIMATED] and len(numbers) == 1 and numbers[0].isdecimal():
         return max(1, int(numbers[0]))
-    return len({value.sql("spark") for value in values})
+    return len({value.sql("spark", copy=False) for value in values})
 
 
 def rejects_null(predicate: Predicate) -> bool:

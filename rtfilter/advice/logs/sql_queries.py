@@ -228,14 +228,14 @@ class _Scope:
 
     def _read_results(self) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], bool]:
         group = self.select.args.get("group")
-        keys = {key.sql() for key in group.expressions} if group is not None else set()
+        keys = {key.sql(copy=False) for key in group.expressions} if group is not None else set()
         found, plain = [], False
         for result in self.select.expressions:
             value = result.unalias()
             kind = _AGGREGATES.get(type(value))
             if kind is not None and not value.find(exp.Distinct):
                 found.append((kind, tuple(dict.fromkeys(self._name(column) for column in own_columns(value)))))
-            elif value.sql() not in keys:
+            elif value.sql(copy=False) not in keys:
                 plain = True
         return tuple(found), plain
 

@@ -97,8 +97,10 @@ def parsed(text: str) -> Any:
     # Falling back to a Command is logged as a warning; here it is counted instead.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
-        _refuse(text, sqlglot.tokenize(text, read="spark"))
-        trees = [tree for tree in sqlglot.parse(text, read="spark") if tree is not None]
+        dialect = sqlglot.Dialect.get_or_raise("spark")
+        tokens = dialect.tokenize(text)
+        _refuse(text, tokens)
+        trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except TokenError as error:  # whose text quotes the statement
         raise NotUnderstoodError("it has a quote or comment without an end") from error
     except (SqlglotError, RecursionError) as error:

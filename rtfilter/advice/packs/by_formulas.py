@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from planner.counted import counted
 from rtfilter.advice.packs.askings import Asking
 from rtfilter.advice.packs.commands import create_command, sort_command
+from rtfilter.advice.packs.formula_gains import FormulaGains, Gain
 from rtfilter.advice.packs.item import Item, path_of
-from rtfilter.advice.packs.kept_share import AS_IT_IS, Layout, bloom_bytes, kept_share, read_bytes
+from rtfilter.advice.packs.kept_share import AS_IT_IS, Layout, bloom_bytes, kept_share
 from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
 from rtfilter.advice.workload.fingerprints import TableUse
 from rtfilter.advice.workload.predicates import BY_VALUE, EQUALITIES, Leaf, Operator, leaves
@@ -24,49 +23,13 @@ LEAST_GAIN = 0.01
 WELL_PRUNED = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """What a layout saves over another one: bytes and ms of all calls, and who gains.
-
-    `share` and `lost_share`: what is saved, and what losers lose, as a share of the bytes that are read today.
-    """
-
-    bytes: float
-    ms: float | None
-    queries: tuple[str, ...]
-    share: float
-    lost_share: float
-
-
-def gain(asked: Sequence[Asking], table: TableStatistics, layout: Layout, before: Layout = AS_IT_IS) -> Gain | None:
-    """None where the statistics lack what is needed: rows, packs, bytes."""
-    changes: list[float] = []
-    times: list[float] = []
-    read: list[float] = []
-    queries: dict[str, None] = {}
-    for each in asked:
-        old, new = read_bytes(each.use, table, before), read_bytes(each.use, table, layout)
-        today = read_bytes(each.use, table)
-        if old is None or new is None or not table.packs or not table.rows:
-            return None
-        read.append(each.weight * (today or 0.0))
-        changes.append(each.weight * (old - new))
-        if each.ms is not None:
-            times.append(each.ms * (old - new) / today if today else 0.0)
-        if new < old:
-            queries[each.fingerprint.id] = None
-    total, saved = math.fsum(read), math.fsum(changes)
-    lost = -math.fsum(change for change in changes if change < 0)
-    share, lost_share = (saved / total, lost / total) if total else (0.0, 0.0)
-    return Gain(saved, math.fsum(times) if times else None, tuple(queries), share, lost_share)
-
-
 def advised_by_packs(asked: Sequence[Asking], table: TableStatistics, least: float) -> list[Item]:
     """Items by the packs that they save: Bloom filters one after the other, and the best order of the table."""
+    gains_of = FormulaGains(asked, table)
     found, built = [], AS_IT_IS
     candidates = [column for column in _asked_for(asked, table, EQUALITIES) if _can_have_bloom(column)]
     while candidates:
-        gains = [(gain(asked, table, Layout(built.bloom | {each.name}), built), each) for each in candidates]
+        gains = [(gains_of.gain(Layout(built.bloom | {each.name}), built), each) for each in candidates]
         best, column = min(((each, column) for each, column in gains if each), key=_by_gain, default=(None, None))
         if best is None or column is None or best.share <= least:
             break
@@ -74,7 +37,7 @@ def advised_by_packs(asked: Sequence[Asking], table: TableStatistics, least: flo
         built = Layout(built.bloom | {column.name})
         candidates.remove(column)
     columns = _asked_for(asked, table, EQUALITIES | {Operator.RANGE})
-    orders = [(gain(asked, table, Layout(sorted_by=each.name)), each) for each in columns]
+    orders = [(gains_of.gain(Layout(sorted_by=each.name)), each) for each in columns]
     fair = [(each, column) for each, column in orders if each and each.share > least and each.lost_share <= MOST_LOSS]
     if fair:
         found.append(_order_item(*min(fair, key=_by_gain), table))
@@ -83,11 +46,11 @@ def advised_by_packs(asked: Sequence[Asking], table: TableStatistics, least: flo
 
 def advised_by_votes(asked: Sequence[Asking], table: TableStatistics, votes: Mapping[str, float]) -> list[Item]:
     """A Bloom filter for each column with votes, the most votes first, with the gain that the packs promise."""
-    found = []
+    found, gains_of = [], FormulaGains(asked, table)
     for name, vote in sorted(votes.items(), key=lambda each: (-each[1], each[0])):
         column = table.column(name)
         if column is not None and _can_have_bloom(column):
-            saved = gain(asked, table, Layout(frozenset((name,))))
+            saved = gains_of.gain(Layout(frozenset((name,))))
             promise = "What it saves is not known without packs and bytes." if saved is None else _share(saved)
             found.append(_bloom_item(saved, column, table, f"Votes: {vote:g}. {promise}"))
     return found

@@ -10,13 +10,13 @@ from rtfilter.advice.event_logs.queries import QueryFacts
 from rtfilter.advice.event_logs.read import read_event_logs
 from rtfilter.estimate import candidates
 from rtfilter.estimate.candidates import Candidate, candidates_of
-from tests.advice.event_logs.expected import LOGS
+from tests.advice.event_logs.golden_logs import golden_log
 
 
 @cache
 def queries(version: str) -> dict[str, QueryFacts]:
     found: dict[str, QueryFacts] = {}
-    read_event_logs([LOGS / version], lambda query, _, place: found.update({query.description: query}), lambda *why: None)
+    read_event_logs([golden_log(version)], lambda query, _, place: found.update({query.description: query}), lambda *why: None)
     return found
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from rtfilter.advice.event_files.decompress import lines_of
 from rtfilter.cli import main
 from rtfilter.estimate.estimate import estimate_logs
-from tests.advice.event_logs.expected import LOGS
+from tests.advice.event_logs.golden_logs import golden_log
 
 LARGER = 1_000
 LEAST_LARGE = 5_000
@@ -35,7 +35,7 @@ def enlarged(event: dict[str, Any]) -> dict[str, Any]:
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """31 of 50 million rows of sales joined with 250 tools; 7.75 million come out. It took a minute."""
     file = tmp_path_factory.mktemp("log") / "app-1"
-    lines = [line for line in lines_of(LOGS / "spark-4.3") if isinstance(line, bytes)]
+    lines = [line for line in lines_of(golden_log("spark-4.3")) if isinstance(line, bytes)]
     file.write_text("".join(f"{json.dumps(enlarged(json.loads(line)))}\n" for line in lines))
     return file
 
@@ -120,7 +120,7 @@ def test_json(log: Path) -> None:
 
 
 def test_a_log_without_gains_says_so() -> None:
-    done = run(LOGS / "spark-3.5.zstd")
+    done = run(golden_log("spark-3.5.zstd"))
     assert done.exit_code == 0 and "a join of this type keeps every row of the large side" in done.output
     assert "queries that failed, or did not end" in done.output
 

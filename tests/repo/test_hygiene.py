@@ -38,6 +38,10 @@ def test_no_tracked_file_is_large() -> None:
     assert files and not large
 
 
+def test_every_tracked_file_is_text() -> None:
+    assert [str(path.relative_to(ROOT)) for path in tracked_files() if b"\0" in path.read_bytes()] == []
+
+
 def test_no_tracked_file_names_a_path_of_one_machine() -> None:
     found = {
         str(path.relative_to(ROOT)): lines

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
 
-LOGS = Path(__file__).parent / "logs"
 COLUMNS = {
     "sales": ("s_item", "s_day", "s_shop", "s_price"),
     "item": ("i_id", "i_kind", "i_size", "i_code"),

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from rtfilter.cli import main
-from tests.advice.event_logs.expected import LOGS
+from tests.advice.event_logs.golden_logs import golden_log
 
 
 @pytest.fixture
@@ -31,7 +31,9 @@ def item(tmp_path: Path) -> Path:
 
 def test_advice_for_an_event_log_needs_no_sqlglot(item: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
-    done = CliRunner().invoke(main, ["advise", "--event-log", str(LOGS / "spark-3.5.zstd"), "--table", f"item={item}", "--json"])
+    done = CliRunner().invoke(
+        main, ["advise", "--event-log", str(golden_log("spark-3.5.zstd")), "--table", f"item={item}", "--json"]
+    )
     assert done.exit_code == 0, done.output
     advice = json.loads(done.output)
     assert advice["items"] and all(each["columns"] == ["i_size"] for each in advice["items"])

@@ -9,9 +9,9 @@ from rtfilter.advice.event_files.decompress import lines_of
 from rtfilter.advice.event_files.events import EXECUTOR, EXECUTOR_GONE, LOG_START
 from rtfilter.advice.event_logs.application import MOST_WAITING, Application
 from rtfilter.advice.event_logs.queries import QueryFacts
-from tests.advice.event_logs.expected import LOGS
+from tests.advice.event_logs.golden_logs import golden_log
 
-GOLDEN = [line for line in lines_of(LOGS / "spark-4.3") if isinstance(line, bytes)]
+GOLDEN = [line for line in lines_of(golden_log("spark-4.3")) if isinstance(line, bytes)]
 
 
 def added(name: str, cores: Any) -> dict[str, Any]:

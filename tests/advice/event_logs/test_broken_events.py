@@ -12,9 +12,9 @@ import pytest
 from rtfilter.advice.event_files.decompress import lines_of
 from rtfilter.advice.event_logs.queries import QueryFacts
 from rtfilter.advice.event_logs.read import read_event_logs
-from tests.advice.event_logs.expected import LOGS
+from tests.advice.event_logs.golden_logs import golden_log
 
-GOLDEN = [line for line in lines_of(LOGS / "spark-4.3") if isinstance(line, bytes)]
+GOLDEN = [line for line in lines_of(golden_log("spark-4.3")) if isinstance(line, bytes)]
 
 
 def read(file: Path) -> tuple[list[QueryFacts], list[tuple[str, str]]]:

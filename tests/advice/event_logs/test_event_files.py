@@ -12,7 +12,7 @@ from rtfilter.advice.event_files import decompress
 from rtfilter.advice.event_files.decompress import CutOffError, lines_of
 from rtfilter.advice.event_files.log_files import event_logs
 from rtfilter.errors import AdviceError
-from tests.advice.event_logs.expected import LOGS
+from tests.advice.event_logs.golden_logs import LOGS
 
 TEXT = b"".join(b'{"Event":"number %d","filler":"%s"}\n' % (n, b"xy" * (n % 700)) for n in range(2_000))
 LINES = TEXT.splitlines()

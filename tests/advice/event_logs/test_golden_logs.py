@@ -13,7 +13,8 @@ from rtfilter.advice.event_logs.queries import JoinFacts, QueryFacts
 from rtfilter.advice.event_logs.read import read_event_logs
 from rtfilter.advice.logs.lines import Reading
 from rtfilter.advice.workload.fingerprints import TableUse
-from tests.advice.event_logs.expected import EXPECTED, LOGS, PARTIAL, TABLES
+from tests.advice.event_logs.expected import EXPECTED, PARTIAL, TABLES
+from tests.advice.event_logs.golden_logs import golden_log
 
 VERSIONS = ("spark-3.5.zstd", "spark-4.3.zstd")
 
@@ -40,7 +41,7 @@ def named(uses: tuple[TableUse, ...]) -> Iterator[tuple[str, TableUse]]:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_what_a_query_asks(version: str, name: str) -> None:
     asked, aggregates = EXPECTED[name]
-    (query,) = queries(LOGS / version)[name]
+    (query,) = queries(golden_log(version))[name]
     found = fingerprint_of(query, TABLES)
     uses = {
         table: (str(use.predicate or ""), " ".join(use.join_keys), " ".join(use.group_keys)) for table, use in named(found.uses)
@@ -52,7 +53,8 @@ def test_what_a_query_asks(version: str, name: str) -> None:
 
 def test_both_versions_give_the_same_fingerprints() -> None:
     both = [
-        {name: [fingerprint_of(each, TABLES) for each in runs] for name, runs in queries(LOGS / log).items()} for log in VERSIONS
+        {name: [fingerprint_of(each, TABLES) for each in runs] for name, runs in queries(golden_log(log)).items()}
+        for log in VERSIONS
     ]
     assert {name: both[0][name] for name in EXPECTED} == {name: both[1][name] for name in EXPECTED}
 
@@ -74,7 +76,7 @@ JOINED = {
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", JOINED)
 def test_rows_of_joins(version: str, name: str) -> None:
-    (query,) = queries(LOGS / version)[name]
+    (query,) = queries(golden_log(version))[name]
     (join,) = query.joins
     left, right = join.sides
     scanned = query.scans[left.keys[0].scan or 0].rows
@@ -83,7 +85,7 @@ def test_rows_of_joins(version: str, name: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_union_hands_on_the_rows_of_its_arms(version: str) -> None:
-    (query,) = queries(LOGS / version)["union"]
+    (query,) = queries(golden_log(version))["union"]
     (join,) = query.joins
     assert join.sides[0].rows == 101_000 and join.sides[0].scans == (0, 1)
     assert join.sides[0].between == ("Union", "Project", "Filter")
@@ -91,7 +93,7 @@ def test_a_union_hands_on_the_rows_of_its_arms(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_joins_of_three_tables(version: str) -> None:
-    (query,) = queries(LOGS / version)["two joins"]
+    (query,) = queries(golden_log(version))["two joins"]
 
     def of(key: str) -> JoinFacts:
         return next(join for join in query.joins if join.sides[0].keys[0].column == key)
@@ -103,16 +105,16 @@ def test_joins_of_three_tables(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_failed_query_is_told_apart(version: str) -> None:
-    (query,) = queries(LOGS / version)["failing"]
+    (query,) = queries(golden_log(version))["failing"]
     assert query.error
     reading = Reading()
-    add_event_logs([LOGS / version], TABLES, reading)
+    add_event_logs([golden_log(version)], TABLES, reading)
     assert reading.skipped["queries that ended in an error"].count == 1
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_cached_frame_is_read_once(version: str) -> None:
-    first, second = queries(LOGS / version)["cached"]
+    first, second = queries(golden_log(version))["cached"]
     assert [(scan.name, scan.is_cached, scan.rows) for scan in first.scans] == [("item", True, 1_000)]
     assert [scan.name for scan in second.scans] == ["sales"]
     (join,) = second.joins
@@ -122,12 +124,12 @@ def test_a_cached_frame_is_read_once(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_that_come_after_the_end_are_counted_once(version: str) -> None:
     """toLocalIterator runs its tasks when the execution has ended, and each of its jobs adds to a running total."""
-    some = queries(LOGS / version)["some rows"]
+    some = queries(golden_log(version))["some rows"]
     assert [scan.rows for query in some for scan in query.scans] == [50_000, 2_857]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_batches_of_a_stream_are_told_by_their_rows(version: str) -> None:
-    batches = [query for name, runs in queries(LOGS / version).items() if name.strip().startswith("id =") for query in runs]
+    batches = [query for name, runs in queries(golden_log(version)).items() if name.strip().startswith("id =") for query in runs]
     joins = [join for query in batches for join in query.joins]
     assert [(join.sides[0].rows, join.sides[1].rows, join.rows) for join in joins] == [(100_000, 10, 1_000)]

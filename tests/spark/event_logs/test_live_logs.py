@@ -14,7 +14,8 @@ from rtfilter.advice.event_logs.queries import QueryFacts
 from rtfilter.advice.event_logs.read import read_event_logs
 from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
 from rtfilter.advice.workload.fingerprints import Fingerprint
-from tests.advice.event_logs.expected import COLUMNS, EXPECTED, LOGS, TABLES
+from tests.advice.event_logs.expected import COLUMNS, EXPECTED, TABLES
+from tests.advice.event_logs.golden_logs import golden_log
 from tests.spark.event_logs.make_environment import OLDEST, python_of
 
 MAKE_LOGS = Path(__file__).with_name("make_logs.py")
@@ -60,7 +61,7 @@ def fingerprints(log: Path, known: dict[str, TableStatistics]) -> tuple[dict[str
 
 
 def golden() -> dict[str, Fingerprint]:
-    return fingerprints(LOGS / "spark-4.3.zstd", TABLES)[0]
+    return fingerprints(golden_log("spark-4.3.zstd"), TABLES)[0]
 
 
 @pytest.fixture(scope="module")

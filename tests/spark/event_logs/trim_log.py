@@ -2,7 +2,8 @@
 
     python tests/spark/event_logs/trim_log.py LOG DATA OUT [--only NAME...]
 
-DATA is the folder of the tables that the log was made on: it becomes /data/tables. An OUT that ends in .zstd is compressed.
+DATA is the folder of the tables that the log was made on: it becomes /data/tables. An OUT that ends in .zstd is compressed; in the
+tree it stands as text: base64 -w 120 OUT > OUT.base64.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rtfilter.advice.logs.own_lines import OwnLines, OwnQuery
-from tests.advice.event_logs.expected import LOGS, TABLES
+from tests.advice.event_logs.expected import TABLES
+from tests.advice.event_logs.golden_logs import golden_log
 from tests.spark.event_logs.make_logs import QUERIES, make_tables
 from tests.spark.event_logs.test_live_logs import fingerprints
 from tests.spark.query_log.conftest import Logged
@@ -28,7 +29,7 @@ def data(tmp_path: Path, spark: SparkSession) -> Path:
 
 def test_the_fingerprints_are_the_same(data: Path, spark: SparkSession, tmp_path: Path) -> None:
     known = {name: replace(table, path=str(data / name)) for name, table in TABLES.items() if name != "saved_sales"}
-    expected, _ = fingerprints(LOGS / "spark-4.3.zstd", TABLES)
+    expected, _ = fingerprints(golden_log("spark-4.3.zstd"), TABLES)
     names = [
         name for name in QUERIES if name in expected and "saved" not in name and name not in ("failing", "copy", *TOLD_BY_OURS)
     ]

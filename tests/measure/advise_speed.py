@@ -40,11 +40,11 @@ STATISTICS = {
         }
     }
 }
-# Of `/usr/bin/env python -m rtfilter`: prints the peak of its resident memory at its end.
+# Of `python -m rtfilter`: prints the peak of its resident memory at its end. (getrusage would tell that of this process, too.)
 RUN = (
-    "import resource, runpy, sys; sys.argv[0] = 'rtfilter'\n"
+    "import runpy, sys; sys.argv[0] = 'rtfilter'\n"
     "try: runpy.run_module('rtfilter', run_name='__main__')\n"
-    "finally: print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    "finally: print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')), file=sys.stderr)"
 )
 
 
@@ -104,7 +104,7 @@ def timed(what: str, log: Path, stats: Path) -> str:
     command = [sys.executable, "-c", RUN, "advise", "--log", str(log), "--stats", str(stats), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
     seconds = time.monotonic() - started
-    peak = next((int(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("peak ")), 0)
+    peak = next((int(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("VmHWM")), 0)
     read: dict[str, Any] = json.loads(done.stdout)["read"] if done.returncode == 0 else {"error": done.stderr[-500:]}
     size = log.stat().st_size
     print(f"{what}: {seconds:.1f} s, {peak / 1024:.0f} MB, {size / 1e6:.0f} MB of log; {read}", flush=True)

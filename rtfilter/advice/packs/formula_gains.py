@@ -41,8 +41,9 @@ class FormulaGains:
             for name in columns:
                 self._by_column.setdefault(name, []).append(number)
         today = [self._bytes(number, AS_IT_IS) for number in range(len(asked))]
+        self._today = [size or 0.0 for size in today]
         self._is_known = bool(table.packs and table.rows) and None not in today
-        self._total = math.fsum(each.weight * (size or 0.0) for each, size in zip(asked, today, strict=True))
+        self._total = math.fsum(each.weight * size for each, size in zip(asked, self._today, strict=True))
         self._has_ms = any(each.ms is not None for each in asked)
 
     def _names(self, each: Asking) -> Iterable[str]:
@@ -67,7 +68,8 @@ class FormulaGains:
         queries: dict[str, None] = {}
         for number in self._changed(layout, before):
             each = self._asked[number]
-            old, new, today = (self._bytes(number, which) or 0.0 for which in (before, layout, AS_IT_IS))
+            today, new = self._today[number], self._bytes(number, layout) or 0.0
+            old = today if before is AS_IT_IS else self._bytes(number, before) or 0.0
             changes.append(each.weight * (old - new))
             if each.ms is not None:
                 times.append(each.ms * (old - new) / today if today else 0.0)

@@ -7,9 +7,9 @@
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-seen() { # version
+seen() { # version, and the package pinned to it
     python3 -m venv "$folder/$1"
-    "$folder/$1/bin/pip" install --quiet --disable-pip-version-check "sqlglot==$1"
+    "$folder/$1/bin/pip" install --quiet --disable-pip-version-check "$2"
     "$folder/$1/bin/python" -c "
 import sqlglot
 for text in ('a NOT LIKE \'x%\'', 'NOT a LIKE \'x%\'', 'a NOT ILIKE \'x%\'', 'a NOT RLIKE \'x\'', 'a NOT IN (1)', 'a NOT BETWEEN 1 AND 2', 'a IS NOT NULL'):
@@ -17,8 +17,9 @@ for text in ('a NOT LIKE \'x%\'', 'NOT a LIKE \'x%\'', 'a NOT ILIKE \'x%\'', 'a 
     flag = ' negate=True' if tree.args.get('negate') else ''
     print(f'{text}: {type(tree).__name__}{flag}')"
 }
+seen 30.30.0 sqlglot==30.30.0 > "$folder/seen-30.30.0"
+seen 26.0.0 sqlglot==26.0.0 > "$folder/seen-26.0.0"
 for version in 30.30.0 26.0.0; do
-    seen "$version" > "$folder/seen-$version"
     echo "sqlglot $version"
     cat "$folder/seen-$version"
 done

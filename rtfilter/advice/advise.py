@@ -10,6 +10,7 @@ from typing import Any
 
 from rtfilter.advice.event_logs.fingerprints import add_event_logs
 from rtfilter.advice.logs.lines import Reading, told
+from rtfilter.advice.logs.read import LogReader
 from rtfilter.advice.packs.askings import Asking, askings
 from rtfilter.advice.packs.by_formulas import why_nothing_helps
 from rtfilter.advice.packs.item import Item
@@ -126,22 +127,9 @@ def advise_logs(
     if unknown := sorted(excluded - {name.lower() for name in tables}):
         raise AdviceError(f"--exclude names {', '.join(unknown)}; there are {', '.join(sorted(tables)) or 'no tables'}.")
     known = {name: table for name, table in tables.items() if name.lower() not in excluded}
-    reading = _read_statements(logs, sql, known, accepts) if logs or sql else Reading()
+    reading = LogReader(known, accepts).read(logs, sql)
     add_event_logs(event_logs, known, reading)
     return advise(reading, known, settings, at_hand)
-
-
-def _read_statements(
-    logs: Sequence[str | Path],
-    sql: Sequence[str | Path],
-    tables: Mapping[str, TableStatistics],
-    accepts: Callable[[str], bool] | None,
-) -> Reading:
-    try:
-        from rtfilter.advice.logs.read import LogReader
-    except ModuleNotFoundError as error:
-        raise AdviceError("SQL is read with sqlglot, which is not installed: pip install 'rtfilter[advise]'.") from error
-    return LogReader(tables, accepts).read(logs, sql)
 
 
 def advise(reading: Reading, known: Mapping[str, TableStatistics], settings: Settings, at_hand: Collection[str] = ()) -> Advice:

@@ -6,6 +6,7 @@ import ast
 import json
 import random
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -289,7 +290,7 @@ def test_a_statement_that_trips_the_parser_is_counted(stats: Path, tmp_path: Pat
     def trips(text: str, tables: object) -> None:
         raise AttributeError("no such node")
 
-    monkeypatch.setattr("rtfilter.advice.logs.read.fingerprint_of", trips)
+    monkeypatch.setattr("rtfilter.advice.logs.sql_queries.fingerprint_of", trips)
     found = answer("--sql", written(tmp_path / "q.sql", "select 1; select 2"), "--stats", stats)
     assert found["read"]["skipped"]["not understood: AttributeError while it was read"]["count"] == 2
 
@@ -359,3 +360,25 @@ def test_nothing_of_a_row_or_a_literal_is_in_the_output(stats: Path, tmp_path: P
     log = written(tmp_path / "q.sql", "select price from sales where customer = 'secret' and item in ('hidden', 'more')")
     printed = run("advise", "--sql", log, "--stats", stats, "--json").output + run("advise", "--sql", log, "--stats", stats).output
     assert "secret" not in printed and "hidden" not in printed
+
+
+def test_only_statements_need_the_parser(stats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [name for name in sys.modules if name.startswith(("sqlglot", "rtfilter.advice.logs.sql_"))]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    scan = {
+        **{
+            "table": "sales",
+            "path": None,
+            "predicate": {"column": "customer", "op": "=", "values": 1},
+            "partitions": None,
+            "joins": [],
+        },
+        **{"group_keys": [], "aggregates": [], "rows": True, "columns": ["customer"], "partial": False, "literals": "#1"},
+    }
+    shape = {"digest": "1", "partial": False, "limit": None, "scans": [scan]}
+    line = {"filters": [], "scans": [], "version": 2, "failed": False, "again": False, "ms": 9, "shape": shape}
+    own = written(tmp_path / "own.jsonl", [line])
+    assert answer("--log", own, "--stats", stats)["read"]["queries"] == 1
+    done = run("advise", "--sql", written(tmp_path / "q.sql", "select 1"), "--stats", stats)
+    assert done.exit_code == 2 and "pip install 'rtfilter[advise]'" in done.output

@@ -11,7 +11,6 @@ from typing import IO
 
 from rtfilter.advice.logs.lines import LogLine, Reading, log_lines
 from rtfilter.advice.logs.own_lines import OwnLines
-from rtfilter.advice.logs.sql_queries import fingerprint_of
 from rtfilter.advice.logs.sql_texts import NotUnderstoodError, statements
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.workload.fingerprints import Calls, Exact, Fingerprint
@@ -100,6 +99,10 @@ class LogReader:
             self.reading.workload.setdefault(found, Calls()).add(weight, ms, entries, found.literals, day)
 
     def _fingerprint(self, text: str) -> Fingerprint | NotUnderstoodError | None:
+        try:
+            from rtfilter.advice.logs.sql_queries import fingerprint_of
+        except ModuleNotFoundError as error:
+            raise AdviceError("SQL is read with sqlglot, which is not installed: pip install 'rtfilter[advise]'.") from error
         try:
             if self._accepts is not None and not self._accepts(text.strip().rstrip(";")):
                 return NotUnderstoodError("Spark's parser refuses it")

@@ -12,9 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import sqlglot
-from sqlglot.errors import SqlglotError, TokenError
-
 MOST_CHARACTERS = 1 << 20
 # Signs that change what is being read: comments, quotes, ends of statements, and a backslash with what it escapes.
 _SIGNS = re.compile(r"--|/\*|\*/|['\"`;\n]|\\.", re.DOTALL)
@@ -94,6 +91,10 @@ def parsed(text: str) -> Any:
     """
     if len(text) > MOST_CHARACTERS:
         raise NotUnderstoodError(f"it has more than {MOST_CHARACTERS} characters")
+    # Cutting a file into statements needs no parser, which is an extra.
+    import sqlglot
+    from sqlglot.errors import SqlglotError, TokenError
+
     # Falling back to a Command is logged as a warning; here it is counted instead.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:

@@ -11,6 +11,7 @@ from rtfilter.bench.figures.predictions import net_gain_ms, took_part
 from rtfilter.bench.figures.result import SIGNIFICANT, Result, speedup
 from rtfilter.bench.figures.sign_test import sign_test
 from rtfilter.bench.run.interleaved import Measurement
+from rtfilter.report_table import share_text
 
 ByMode = Mapping[str, Measurement]
 NOTICEABLE = 0.98
@@ -80,11 +81,23 @@ def reasons(filters: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for candidate in sorted(filters, key=lambda candidate: candidate.get("decision") != "applied"):
         words = [f"{candidate.get('build')} → {candidate.get('probe')} {candidate.get('decision')}"]
         if candidate.get("decision") == "applied":
-            words.append(f"{candidate.get('packs_kept')} of {candidate.get('packs_total')} packs kept")
+            words += _effects(candidate)
         why = str(candidate.get("detail") or candidate.get("reason") or "")
         line = ", ".join(words) + (f". {why}" if why else "")
         lines[line] = lines.get(line, 0) + 1
     yield from (f"{line} ({count} times)" if count > 1 else line for line, count in lines.items())
+
+
+def _effects(candidate: Mapping[str, Any]) -> Iterator[str]:
+    """What an applied filter did, as far as it was counted: a filter of rows knows of no packs."""
+    if candidate.get("ran") is False:
+        yield "its scan did not run"
+        return
+    kept, total = candidate.get("packs_kept"), candidate.get("packs_total")
+    yield "packs were not counted" if kept is None or total is None else f"{share_text(kept, total)} packs kept"
+    seen, dropped = candidate.get("rows_seen"), candidate.get("rows_dropped")
+    if seen and dropped is not None:
+        yield f"{share_text(dropped, seen)} tested rows dropped"
 
 
 def rows_let_through(measured: Measurement) -> int | None:

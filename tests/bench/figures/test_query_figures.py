@@ -88,6 +88,17 @@ def test_a_loss_comes_with_what_its_filters_said_the_applied_ones_first() -> Non
     assert "no pair of join keys" in next(reasons([]))
 
 
+def test_a_reason_tells_only_what_was_counted() -> None:
+    applied = "item.i → sales.i applied, "
+    uncounted = {key: value for key, value in APPLIED.items() if not key.startswith("packs")}
+    assert list(reasons([uncounted])) == [f"{applied}packs were not counted"]
+    assert list(reasons([{**APPLIED, "packs_kept": None}])) == [f"{applied}packs were not counted"]
+    rows = {"rows_seen": 2_000, "rows_dropped": 0}
+    assert list(reasons([{**uncounted, **rows}])) == [f"{applied}packs were not counted, 0 of 2,000 tested rows dropped"]
+    assert list(reasons([{**APPLIED, **rows}])) == [f"{applied}4 of 100 packs kept, 0 of 2,000 tested rows dropped"]
+    assert list(reasons([{**uncounted, "ran": False}])) == [f"{applied}its scan did not run"]
+
+
 def test_selectivity_is_what_the_scans_give_beside_what_they_give_off() -> None:
     by_mode = result_of(TIMES).by_query["gain"]
     assert share_let_through(by_mode, "rtfilter") == 0.01

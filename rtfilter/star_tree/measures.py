@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rtfilter.errors import IndexDefinitionError, did_you_mean
+from rtfilter.store.index_files.tree_snapshot import MOST_MEASURES
 from rtfilter.store.sketches.domain import decimal_of, domain_of
 
 FUNCTIONS = ("count", "sum", "min", "max", "avg")
-MOST_MEASURES = 64
 WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")
 # Spark sums decimals of p digits as decimals of p + 10. Up to this many no table of fewer than 10^10 rows leaves that type.
 MOST_DIGITS = 28

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -35,27 +37,84 @@ class StoredColumn:
     decode: Callable[[Sequence[Numbers], Numbers], Any]
 
 
-def stored_columns(table: Any, types: Mapping[str, str], measures: Sequence[Measure]) -> tuple[StoredColumn, ...]:
-    """The columns that the measures of a pyarrow table need, each once; the number of rows always.
+class Given(Protocol):
+    """Rows that measures are computed of."""
 
-    A sum, a least and a greatest value are null where none of a group's rows has a value. So the number of values is held beside
-    them where the column has nulls. An average is held as a sum and a number of values.
+    def __len__(self) -> int: ...
+
+    def counted(self, column: str | None) -> Numbers:
+        """How many values of a column each row stands for; of None, how many rows of the table."""
+        ...
+
+    def values(self, function: str, column: str) -> Any:
+        """An array of what the function is to be computed of."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """The rows of a table itself."""
+
+    table: Any
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def counted(self, column: str | None) -> Numbers:
+        if column is None:
+            return np.ones(len(self), np.int64)
+        found: Numbers = pc.is_valid(combined(self.table.column(column))).to_numpy(zero_copy_only=False).astype(np.int64)
+        return found
+
+    def values(self, function: str, column: str) -> Any:
+        return combined(self.table.column(column))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedRows:
+    """Rows that are aggregated already: their columns have the names of stored columns."""
+
+    table: Any
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def counted(self, column: str | None) -> Numbers:
+        name = COUNT if column is None else count_name(column)
+        found: Numbers = combined(self.table.column(name)).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+        return found
+
+    def values(self, function: str, column: str) -> Any:
+        return combined(self.table.column(f"{function}({column})"))
+
+
+def stored_columns(
+    given: Given, types: Mapping[str, str], measures: Sequence[Measure], counted: Collection[str]
+) -> tuple[StoredColumn, ...]:
+    """The columns that measures need, each once; the number of rows always, and that of values of the columns in `counted`.
+
+    A sum, a least and a greatest value are null where none of a group's rows has a value. So columns with nulls are to be counted.
+    An average is held as a sum and a number of values.
     """
-    found = {COUNT: StoredColumn(COUNT, None, ("sum",), (np.ones(len(table), np.int64),), lambda states, _: pa.array(states[0]))}
+    found = {COUNT: _count(given, None)}
     for measure in measures:
         if measure.column is None:
             continue
-        values = _combined(table.column(measure.column))
-        name = count_name(measure.column)
-        if values.null_count or measure.function == "count":
-            counted = pc.is_valid(values).to_numpy(zero_copy_only=False).astype(np.int64)
-            found.setdefault(name, StoredColumn(name, measure.column, ("sum",), (counted,), lambda states, _: pa.array(states[0])))
-        if measure.function in ("sum", "avg"):
-            found.setdefault(sum_name(measure.column), _sum(measure.column, values, types[measure.column]))
-        elif measure.function in ("min", "max"):
-            column = _extreme(measure.function, measure.column, values, types[measure.column])
-            found.setdefault(column.name, column)
+        if measure.column in counted or measure.function == "count":
+            found.setdefault(count_name(measure.column), _count(given, measure.column))
+        function = "sum" if measure.function == "avg" else measure.function
+        name = f"{function}({measure.column})"
+        if function == "count" or name in found:
+            continue
+        values, spark_type = given.values(function, measure.column), types[measure.column]
+        of_kind = _sum(measure.column, values, spark_type) if function == "sum" else None
+        found[name] = of_kind or _extreme(function, measure.column, values, spark_type)
     return tuple(found.values())
+
+
+def _count(given: Given, column: str | None) -> StoredColumn:
+    name = COUNT if column is None else count_name(column)
+    return StoredColumn(name, column, ("sum",), (given.counted(column),), lambda states, _: pa.array(states[0]))
 
 
 def count_name(column: str) -> str:
@@ -70,14 +129,31 @@ def sum_name(column: str) -> str:
 
 def largest_sum(table: Any, column: str) -> int:
     """The sum of the absolute values of a column of whole numbers. Below 2^63 no sum of its rows overflows, in any order."""
-    magnitudes = np.abs(_zeroed(_combined(table.column(column)).cast(pa.int64()))).view(np.uint64)
+    magnitudes = np.abs(_zeroed(combined(table.column(column)).cast(pa.int64()))).view(np.uint64)
     return (int((magnitudes >> np.uint64(32)).sum()) << 32) + int((magnitudes & _LOW).sum())
 
 
-def _combined(column: Any) -> Any:
+def combined(column: Any) -> Any:
+    """A column as one array of its values, without a dictionary."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def largest_value(values: Any, spark_type: str) -> int:
+    """The largest absolute value of an array of whole numbers or decimals, of the latter unscaled; 0 without one."""
+    if values.null_count == len(values):
+        return 0
+    digits = decimal_of(spark_type)
+    extremes = pc.min_max(values).as_py()
+    scale = 1 if digits is None else 10 ** digits[1]
+    # Decimals of Python are exact only within their context: so by their digits.
+    return max(abs(_unscaled(each, scale)) for each in (extremes["min"], extremes["max"]))
+
+
+def _unscaled(value: int | Decimal, scale: int) -> int:
+    fraction = Fraction(value) * scale
+    return int(fraction)
 
 
 def _zeroed(values: Any) -> Numbers:

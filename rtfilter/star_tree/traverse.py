@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtfilter.star_tree.records import Rows
-from rtfilter.star_tree.tree import StarTree
+from rtfilter.star_tree.tree import Nodes, StarTree
+
+
+class Walked(Protocol):
+    """A tree as the walk needs it: its nodes, and how many values each dimension has."""
+
+    @property
+    def nodes(self) -> Nodes: ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +41,7 @@ class Visit:
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
 
-def visit(tree: StarTree, conditions: Mapping[int, NDArray[np.bool_]], grouped: Collection[int]) -> Visit:
+def visit(tree: Walked, conditions: Mapping[int, NDArray[np.bool_]], grouped: Collection[int]) -> Visit:
     """The rows that answer a query.
 
     Args:
@@ -51,7 +62,7 @@ def visit(tree: StarTree, conditions: Mapping[int, NDArray[np.bool_]], grouped: 
         leaves = here[is_leaf]
         bits = sum(1 << d for d in later if d in conditions)
         _keep(found, left, np.stack([nodes.row_from[leaves], nodes.row_to[leaves]], axis=1), bits)
-        here = _children(tree, here[~is_leaf], conditions.get(dimension), dimension in grouped)
+        here = _children(nodes, here[~is_leaf], conditions.get(dimension), dimension in grouped)
     ranges, left_over = np.concatenate(found), np.concatenate(left)
     order = np.argsort(ranges[:, 0], kind="stable")
     return Visit(ranges[order], left_over[order])
@@ -62,9 +73,8 @@ def _keep(found: list[Rows], left: list[NDArray[np.int32]], ranges: Rows, bits: 
     left.append(np.full(len(ranges), bits, np.int32))
 
 
-def _children(tree: StarTree, parents: Rows, passes: NDArray[np.bool_] | None, is_grouped: bool) -> Rows:
+def _children(nodes: Nodes, parents: Rows, passes: NDArray[np.bool_] | None, is_grouped: bool) -> Rows:
     """The children through which the query goes: those that pass, or the star child where it stands for just them."""
-    nodes = tree.nodes
     lengths = nodes.child_to[parents] - nodes.child_from[parents]
     parent = np.repeat(np.arange(len(parents)), lengths)
     child = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths) + nodes.child_from[parents[parent]]

@@ -10,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from rtfilter.errors import IndexDefinitionError, did_you_mean
+from rtfilter.star_tree.base_rows import BaseRows, decoded, encoded, grouped_rows, measured
 from rtfilter.star_tree.build import MAX_LEAF, build_tree
 from rtfilter.star_tree.conditions import Dimension
 from rtfilter.star_tree.measures import Measure
-from rtfilter.star_tree.states import COUNT, StoredColumn, count_name, ordered_values, stored_columns
+from rtfilter.star_tree.states import GroupedRows, stored_columns
 from rtfilter.star_tree.tree import StarTree
+from rtfilter.store.index_files.tree_snapshot import MOST_DIMENSIONS
 from rtfilter.store.sketches.domain import LONG, domain_of, pack_values, why_no_values
 
-MOST_DIMENSIONS = 12
 # The columns of a tree's rows beside dimensions and measures: which dimensions are stars, and the row's number.
 STARS, ROW = "stars", "row"
 
@@ -27,12 +28,14 @@ class TableTree:
     """A tree, its dimensions with their values, and its rows as a table.
 
     Columns of `rows`: `row` (0, 1, …), `stars` (bit d: dimension d is the star), `d0`, `d1`, … the dimensions in split order (in
-    the table's own types, null at stars), and one for each stored column under its name.
+    the table's own types, null at stars), and one for each stored column under its name. `nullable`: columns of measures that have
+    a null; their number of values is held beside every measure.
     """
 
     tree: StarTree
     dimensions: tuple[Dimension, ...]
     rows: Any
+    nullable: tuple[str, ...]
 
 
 def tree_of_table(
@@ -57,25 +60,41 @@ def tree_of_table(
         IndexDefinitionError: a dimension is not there, is there twice, or of a type that has no order of keys.
     """
     check_dimensions(dimensions, types, no_star)
-    kept, values, codes = [], [], []
-    for name in dimensions:
-        column = table.column(name).combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        distinct, places = ordered_values(column, types[name])
-        kept.append(_dimension(name, types[name], distinct, has_null=bool(column.null_count)))
-        values.append(distinct)
-        codes.append(places)
-    stored = stored_columns(table, types, measures)
+    base = grouped_rows(table, types, dimensions, measures)
+    return tree_of_base(base, types, dimensions, measures, max_leaf=max_leaf, no_star=no_star)
+
+
+def tree_of_base(
+    base: BaseRows,
+    types: Mapping[str, str],
+    dimensions: Sequence[str],
+    measures: Sequence[Measure],
+    *,
+    max_leaf: int = MAX_LEAF,
+    no_star: Sequence[str] = (),
+) -> TableTree:
+    """Builds the tree of rows that are grouped already. Arguments and errors as `tree_of_table`."""
+    check_dimensions(dimensions, types, no_star)
+    columns = [base.table.column(f"d{number}") for number in range(len(dimensions))]
+    values, codes = encoded(columns, [types[name] for name in dimensions])
+    kept = [
+        _dimension(name, types[name], distinct, has_null=bool(column.null_count))
+        for name, distinct, column in zip(dimensions, values, columns, strict=True)
+    ]
+    given = GroupedRows(base.table)
+    nullable = tuple(name for name in measured(measures) if bool((given.counted(name) != given.counted(None)).any()))
+    stored = stored_columns(given, types, measures, nullable)
     tree = build_tree(
-        np.stack(codes, axis=1).astype(np.int32) if len(table) else np.zeros((0, len(codes)), np.int32),
+        codes,
         [state for column in stored for state in column.states],
         [merge for column in stored for merge in column.merges],
         [dimension.size for dimension in kept],
         max_leaf=max_leaf,
         no_star=[dimensions.index(name) for name in no_star],
     )
-    return TableTree(tree, tuple(kept), _rows(tree, values, stored))
+    records = tree.rows
+    numbered = {ROW: pa.array(np.arange(len(records), dtype=np.int64)), STARS: pa.array(records.stars)}
+    return TableTree(tree, tuple(kept), pa.table({**numbered, **decoded(records, values, stored)}), nullable)
 
 
 def check_dimensions(dimensions: Sequence[str], types: Mapping[str, str], no_star: Sequence[str] = ()) -> None:
@@ -101,19 +120,3 @@ def _dimension(name: str, spark_type: str, distinct: Any, *, has_null: bool) -> 
     if domain_of(spark_type) == LONG and keys.longs is not None:
         return Dimension(name, spark_type, keys.longs, has_null)
     return Dimension(name, spark_type, tuple(keys.strings or ()), has_null)
-
-
-def _rows(tree: StarTree, values: Sequence[Any], stored: Sequence[StoredColumn]) -> Any:
-    records = tree.rows
-    columns: dict[str, Any] = {ROW: pa.array(np.arange(len(records), dtype=np.int64)), STARS: pa.array(records.stars)}
-    for number, distinct in enumerate(values):
-        codes = records.codes[:, number]
-        is_none = (codes == len(distinct)) | (records.stars & (1 << number) != 0)
-        columns[f"d{number}"] = distinct.take(pa.array(codes, mask=is_none))
-    states, merged = iter(records.states), {}
-    for column in stored:
-        merged[column.name] = [next(states) for _ in column.states]
-    for column in stored:
-        counts = merged.get(count_name(column.source or ""), merged[COUNT])[0]
-        columns[column.name] = column.decode(merged[column.name], counts)
-    return pa.table(columns)

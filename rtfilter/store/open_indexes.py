@@ -19,6 +19,7 @@ from rtfilter.store.index_files.index_problems import GONE, INDEX_TOO_LARGE, IND
 from rtfilter.store.index_files.log import ACTIVE, read_log
 from rtfilter.store.index_files.open_limits import Allowance
 from rtfilter.store.index_files.storage import LOG, LocalStorage
+from rtfilter.store.index_files.tree_snapshot import is_index_name
 from rtfilter.store.index_reading.background_opening import MOST_CATALOGS_BYTES, WAIT_S, Openings
 from rtfilter.store.index_reading.found_index import TRY_AGAIN_S, ShelvedIndex, problem_of_log, shelved_in
 from rtfilter.store.index_reading.logged_once import ToldOnce
@@ -53,7 +54,7 @@ def index_folders(place: str) -> list[str]:
     """
     try:
         with os.scandir(place) as entries:
-            found = sorted(each.path for each in entries if each.is_dir(follow_symlinks=False) and not each.name.startswith("."))
+            found = sorted(each.path for each in entries if each.is_dir(follow_symlinks=False) and is_index_name(each.name))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

@@ -49,7 +49,7 @@ def create(storage: IndexStorage, definition: Definition, table: ListedTable, ru
         IndexStateError: there is one of that name, or somebody else is at it.
         IndexStorageError: the index can't be written.
     """
-    with _action(storage, log.CREATE) as before:
+    with action_under_way(storage, log.CREATE) as before:
         segment, report = build_segment(storage, definition, table.root, table.files, runner, tell, must_hold=True)
         _refuse_nothing(table.files, report)
         log.end(storage, log.CREATE, before, log.ACTIVE, Snapshot(definition, () if segment is None else (segment,)))
@@ -71,7 +71,7 @@ def refresh(
         IndexStorageError: the index can't be read or written; for quick, its files are damaged.
     """
     _check_mode("refresh", mode, REFRESH_MODES)
-    with _action(storage, log.REFRESH, listed_at) as before:
+    with action_under_way(storage, log.REFRESH, listed_at) as before:
         old = _snapshot(before)
         if mode == "full":
             segment, report = build_segment(storage, old.definition, table.root, table.files, runner, tell)
@@ -111,7 +111,7 @@ def optimize(storage: IndexStorage, mode: str, table: ListedTable, listed_at: in
         IndexStorageError: the index can't be read or written.
     """
     _check_mode("optimize", mode, OPTIMIZE_MODES)
-    with _action(storage, log.OPTIMIZE, listed_at) as before:
+    with action_under_way(storage, log.OPTIMIZE, listed_at) as before:
         old = _snapshot(before)
         small = [each for each in old.segments if mode == "full" or each.packs.rows <= SMALL_SEGMENT_PACKS]
         new = old
@@ -126,8 +126,8 @@ def optimize(storage: IndexStorage, mode: str, table: ListedTable, listed_at: in
 
 def delete(storage: IndexStorage) -> None:
     """Takes an index out of use; restore brings it back, vacuum removes it for good. Raises IndexStateError, IndexStorageError."""
-    with _action(storage, log.DELETE) as before:
-        log.end(storage, log.DELETE, before, log.DELETED, _snapshot(before))
+    with action_under_way(storage, log.DELETE) as before:
+        log.end(storage, log.DELETE, before, log.DELETED, _held(before))
 
 
 def restore(storage: IndexStorage) -> None:
@@ -137,33 +137,33 @@ def restore(storage: IndexStorage) -> None:
         IndexStateError: it is not deleted, or somebody else is at it.
         IndexStorageError: files of it are gone.
     """
-    with _action(storage, log.RESTORE) as before:
-        snapshot = _snapshot(before)
+    with action_under_way(storage, log.RESTORE) as before:
+        held = _held(before)
         there = set(storage.names(DATA))
-        gone = [file.name for file in snapshot.data_files if file.name not in there]
+        gone = [file.name for file in held.data_files if file.name not in there]
         if gone:
             raise IndexStorageError(
-                f"the index in {storage.place} can't be restored: {len(gone)} of its files are gone, {gone[0]} is one. "
+                f"{log.named(storage)} can't be restored: {len(gone)} of its files are gone, {gone[0]} is one. "
                 "Use vacuum, then create."
             )
-        log.end(storage, log.RESTORE, before, log.ACTIVE, snapshot)
+        log.end(storage, log.RESTORE, before, log.ACTIVE, held)
 
 
 def vacuum(storage: IndexStorage) -> int:
     """Removes the files that no reader needs: of a deleted index all of them. Gives how many data files. Raises as the others."""
-    with _action(storage, log.VACUUM) as before:
-        snapshot = _snapshot(before)
+    with action_under_way(storage, log.VACUUM) as before:
+        held = _held(before)
         active = before.state == log.ACTIVE
-        needed = {file.name for file in snapshot.data_files} if active else set()
+        needed = {file.name for file in held.data_files} if active else set()
         unneeded = [name for name in storage.names(DATA) if name not in needed]
         for i, name in enumerate(unneeded):
             # Somebody may have cancelled this, and made a snapshot since that needs a file with this content again.
             if i % DELETES_BETWEEN_LOOKS == 0 and log.read_log(storage).number != before.number + 1:
-                raise IndexStateError(f"vacuum of the index in {storage.place} was cancelled by somebody else before it ended.")
+                raise IndexStateError(f"vacuum of {log.named(storage)} was cancelled by somebody else before it ended.")
             storage.delete(name)
         storage.delete_scratch()
         log.drop_old_entries(storage, before)
-        log.end(storage, log.VACUUM, before, log.ACTIVE if active else log.DOES_NOT_EXIST, snapshot if active else None)
+        log.end(storage, log.VACUUM, before, log.ACTIVE if active else log.DOES_NOT_EXIST, held if active else None)
     return len(unneeded)
 
 
@@ -210,7 +210,7 @@ def files_of(snapshot: Snapshot) -> tuple[DataFile, ...]:
 
 
 @contextmanager
-def _action(storage: IndexStorage, action: log.Action, listed_at: int | None = None) -> Iterator[LogView]:
+def action_under_way(storage: IndexStorage, action: log.Action, listed_at: int | None = None) -> Iterator[LogView]:
     """Begins an action; one that fails or is interrupted is cancelled, so that the next one finds a stable state."""
     before = log.begin(storage, action, listed_at)
     try:
@@ -227,6 +227,12 @@ def _snapshot(view: LogView) -> Snapshot:
     if view.snapshot is None:
         raise IndexStateError(f"the index is {view.state} and holds nothing.")
     return view.snapshot
+
+
+def _held(view: LogView) -> log.Held:
+    if view.held is None:
+        raise IndexStateError(f"the index is {view.state} and holds nothing.")
+    return view.held
 
 
 def _catalog(storage: IndexStorage, snapshot: Snapshot) -> Catalog:

@@ -1,4 +1,4 @@
-"""The log of an index: numbered entries, each made once and never changed.
+"""The log of an index or a star-tree: numbered entries, each made once and never changed.
 
 An action begins with a transient entry and ends with a stable one; whoever makes an entry first has won. Readers use the latest
 stable entry, so that an action under way, or one that died, shows nothing of itself.
@@ -13,12 +13,13 @@ import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from rtfilter.errors import IndexStateError, IndexStorageError
 from rtfilter.store.index_files.open_limits import UNLIMITED, Allowance
 from rtfilter.store.index_files.snapshot import MOST_SEGMENTS, Snapshot, snapshot_from_dict
 from rtfilter.store.index_files.storage import LARGEST_LOG_ENTRY_BYTES, LOG, IndexFiles, IndexStorage
+from rtfilter.store.index_files.tree_snapshot import TREES_FOLDER, TreeSnapshot, is_tree, tree_snapshot_from_dict
 
 FORMAT = 1
 ACTIVE, DELETED, DOES_NOT_EXIST = "ACTIVE", "DELETED", "DOES_NOT_EXIST"
@@ -51,10 +52,13 @@ RESTORE = Action("restore", "RESTORING", (DELETED,))
 VACUUM = Action("vacuum", "VACUUMING", (ACTIVE, DELETED))
 _TRANSIENT = (CANCELLING, *(each.transient for each in (CREATE, REFRESH, OPTIMIZE, DELETE, RESTORE, VACUUM)))
 
+# What a stable entry holds: an index, or a star-tree.
+Held: TypeAlias = Snapshot | TreeSnapshot
+
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One entry. `at_s`: seconds since 1970, for people. Stable entries but DOES_NOT_EXIST have a snapshot.
+    """One entry. `at_s`: seconds since 1970, for people. Stable entries but DOES_NOT_EXIST have a snapshot, or a tree.
 
     `token`: no two entries have the same, not even those of one number in an index that was removed and made again. `why`: of an
     UNREADABLE one, what is the matter with it.
@@ -67,6 +71,12 @@ class LogEntry:
     snapshot: Snapshot | None
     token: str = ""
     why: str = ""
+    tree: TreeSnapshot | None = None
+
+    @property
+    def held(self) -> Held | None:
+        """Its snapshot, of whichever kind."""
+        return self.snapshot or self.tree
 
     @property
     def version(self) -> str:
@@ -101,7 +111,18 @@ class LogView:
 
     @property
     def snapshot(self) -> Snapshot | None:
+        """The index; None also where a star-tree is."""
         return None if self.stable is None else self.stable.snapshot
+
+    @property
+    def tree(self) -> TreeSnapshot | None:
+        """The star-tree; None also where an index is."""
+        return None if self.stable is None else self.stable.tree
+
+    @property
+    def held(self) -> Held | None:
+        """Either of both."""
+        return None if self.stable is None else self.stable.held
 
 
 def read_log(storage: IndexFiles, allowance: Allowance = UNLIMITED) -> LogView:
@@ -161,12 +182,14 @@ def _entry_from_dict(number: int, content: Any) -> LogEntry:
     state, at_s, writer = content.get("state"), content.get("at_s"), str(content.get("writer"))
     if state not in STABLE and state not in _TRANSIENT:
         raise ValueError(f"an unknown state {state!r:.40}")
-    has_snapshot = state in (ACTIVE, DELETED)
-    snapshot = snapshot_from_dict(content["snapshot"]) if has_snapshot and "snapshot" in content else None
-    if has_snapshot and snapshot is None:
+    token, when_s = str(content.get("token", "")), float(at_s) if isinstance(at_s, int | float) else 0.0
+    if state not in (ACTIVE, DELETED):
+        return LogEntry(number, str(state), when_s, writer, None, token)
+    if "snapshot" not in content:
         raise ValueError("a stable entry without a snapshot")
-    token = str(content.get("token", ""))
-    return LogEntry(number, str(state), float(at_s) if isinstance(at_s, int | float) else 0.0, writer, snapshot, token)
+    if is_tree(content["snapshot"]):
+        return LogEntry(number, state, when_s, writer, None, token, tree=tree_snapshot_from_dict(content["snapshot"]))
+    return LogEntry(number, state, when_s, writer, snapshot_from_dict(content["snapshot"]), token)
 
 
 class MovedOnError(IndexStateError):
@@ -187,28 +210,26 @@ def begin(storage: IndexStorage, action: Action, listed_at: int | None = None) -
     if view.under_way is not None:
         raise IndexStateError(_busy(storage, action, view.under_way))
     if listed_at is not None and view.number != listed_at:
-        raise MovedOnError(f"{action.name} of the index in {storage.place}: another writer was faster; start it again.")
+        raise MovedOnError(f"{action.name} of {named(storage)}: another writer was faster; start it again.")
     if view.state not in action.starts:
         raise IndexStateError(_wrong_state(storage, action, view.state))
     if not _append(storage, view.number + 1, action.transient, None):
-        raise IndexStateError(f"{action.name} of the index in {storage.place}: another writer has just begun; try again after it.")
+        raise IndexStateError(f"{action.name} of {named(storage)}: another writer has just begun; try again after it.")
     return view
 
 
-def end(storage: IndexStorage, action: Action, before: LogView, state: str, snapshot: Snapshot | None) -> LogEntry:
+def end(storage: IndexStorage, action: Action, before: LogView, state: str, held: Held | None) -> None:
     """Ends an action that began when the log was as `before`.
 
     Raises:
         IndexStateError: the action was cancelled meanwhile; nothing of it counts.
         IndexStorageError: the place can't be used.
     """
-    number = before.number + 2
-    if not _append(storage, number, state, snapshot):
+    if not _append(storage, before.number + 2, state, held):
         raise IndexStateError(
-            f"{action.name} of the index in {storage.place} was cancelled by somebody else before it ended: nothing of it counts. "
+            f"{action.name} of {named(storage)} was cancelled by somebody else before it ended: nothing of it counts. "
             "Start it again."
         )
-    return LogEntry(number, state, time.time(), _writer(), snapshot)
 
 
 def drop_old_entries(storage: IndexStorage, before: LogView) -> None:
@@ -236,28 +257,34 @@ def cancel(storage: IndexStorage) -> LogView:
     view = read_log(storage)
     if view.under_way is None:
         return view
-    for number, state, snapshot in ((view.number + 1, CANCELLING, None), (view.number + 2, view.state, view.snapshot)):
-        if not _append(storage, number, state, snapshot):
-            raise IndexStateError(f"cancel of the index in {storage.place}: another writer was faster; look at its state again.")
+    for number, state, held in ((view.number + 1, CANCELLING, None), (view.number + 2, view.state, view.held)):
+        if not _append(storage, number, state, held):
+            raise IndexStateError(f"cancel of {named(storage)}: another writer was faster; look at its state again.")
     return read_log(storage)
 
 
-def _append(storage: IndexStorage, number: int, state: str, snapshot: Snapshot | None) -> bool:
+def _append(storage: IndexStorage, number: int, state: str, held: Held | None) -> bool:
     # No two entries are equal, so that a writer knows its own again when the answer to its request got lost.
     at_s, token = round(time.time(), 3), uuid.uuid4().hex
     entry: dict[str, Any] = {"format": FORMAT, "state": state, "at_s": at_s, "writer": _writer(), "token": token}
-    if snapshot is not None:
-        entry["snapshot"] = snapshot.to_dict()
+    if held is not None:
+        entry["snapshot"] = held.to_dict()
     content = json.dumps(entry, separators=(",", ":")).encode()
-    if snapshot is not None and (len(content) > LARGEST_LOG_ENTRY_BYTES or len(snapshot.segments) > MOST_SEGMENTS):
-        raise IndexStorageError(too_many_segments(storage, len(snapshot.segments)))
+    if held is not None and (len(content) > LARGEST_LOG_ENTRY_BYTES or len(held.segments) > MOST_SEGMENTS):
+        raise IndexStorageError(too_many_segments(storage, len(held.segments)))
     return storage.create(f"{LOG}/{number:020d}.json", content)
+
+
+def named(storage: IndexFiles) -> str:
+    """What a place holds, for messages."""
+    is_of_tree = os.path.basename(os.path.dirname(storage.place)) == TREES_FOLDER
+    return f"the {'star-tree' if is_of_tree else 'index'} in {storage.place}"
 
 
 def too_many_segments(storage: IndexStorage, segments: int) -> str:
     """What a writer says that would make an entry which no reader takes."""
     return (
-        f"the index in {storage.place} would have {segments} segments, more than an entry of its log may hold "
+        f"{named(storage)} would have {segments} segments, more than an entry of its log may hold "
         f"({MOST_SEGMENTS} segments and {LARGEST_LOG_ENTRY_BYTES >> 20} MiB); use optimize, which merges them."
     )
 
@@ -269,7 +296,7 @@ def _writer() -> str:
 def _busy(storage: IndexStorage, action: Action, other: LogEntry) -> str:
     since = "" if not other.at_s else f" since {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(other.at_s))}"
     return (
-        f"{action.name} of the index in {storage.place}: it is {other.state}{since} (writer {other.writer or 'unknown'}). Wait for "
+        f"{action.name} of {named(storage)}: it is {other.state}{since} (writer {other.writer or 'unknown'}). Wait for "
         "that, or, if that writer is dead, run cancel."
     )
 
@@ -282,4 +309,4 @@ def _wrong_state(storage: IndexStorage, action: Action, state: str) -> str:
         (DELETE.name, DELETED): "it is deleted already",
     }
     default = "it was deleted; use restore first" if state == DELETED else "there is none; use create first"
-    return f"{action.name} of the index in {storage.place}: {ways.get((action.name, state), default)} (state {state})."
+    return f"{action.name} of {named(storage)}: {ways.get((action.name, state), default)} (state {state})."

@@ -35,8 +35,11 @@ PACKS_SCHEMA = pa.schema([("start", pa.int64()), ("rows", pa.int64())])
 _ROW_GROUP_BYTES = 4 << 20
 
 
-class _DataWriter:
-    """One Parquet file of a segment; rows gather until they make a row group."""
+class DataWriter:
+    """One Parquet file of an index or a star-tree; rows gather until they make a row group. `about`: for people.
+
+    Raises OSError where it can't be written.
+    """
 
     def __init__(self, storage: IndexStorage, schema: Any, about: dict[str, Any], compression: str) -> None:
         self._storage, self._scratch = storage, storage.scratch()
@@ -58,12 +61,14 @@ class _DataWriter:
                 self._flush()
 
     def finish(self) -> DataFile:
+        """Publishes the file."""
         self._flush()
         self._writer.close()
         size = os.path.getsize(self._scratch)
         return DataFile(self._storage.publish(self._scratch), size, self._rows)
 
     def abandon(self) -> None:
+        """Removes what there is of it."""
         with suppress(OSError):
             self._writer.close()
             os.unlink(self._scratch)
@@ -109,7 +114,7 @@ class SegmentWriter:
     def __init__(self, storage: IndexStorage, definition: Definition) -> None:
         self._place = storage.place
         self._packs = 0
-        self._writers: list[_DataWriter] = []
+        self._writers: list[DataWriter] = []
         try:
             self._files = self._writer(storage, FILES_SCHEMA, {"content": "files"}, "zstd")
             self._pack_rows = self._writer(storage, PACKS_SCHEMA, {"content": "packs"}, "zstd")
@@ -135,8 +140,8 @@ class SegmentWriter:
         if isinstance(error, OSError):
             raise IndexStorageError(f"the index can't be written to {self._place}: {error}.") from error
 
-    def _writer(self, storage: IndexStorage, schema: Any, about: dict[str, Any], compression: str) -> _DataWriter:
-        writer = _DataWriter(storage, schema, about, compression)
+    def _writer(self, storage: IndexStorage, schema: Any, about: dict[str, Any], compression: str) -> DataWriter:
+        writer = DataWriter(storage, schema, about, compression)
         self._writers.append(writer)
         return writer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from rtfilter.errors import IndexDefinitionError, IndexStorageError
 from rtfilter.store.index_files.storage import checked_name
@@ -67,13 +67,16 @@ class Drift:
     deleted: int = 0
 
 
+NO_DRIFT = Drift()
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """An index at one moment; equal snapshots give equal verdicts."""
 
     definition: Definition
     segments: tuple[Segment, ...]
-    drift: Drift = Drift()
+    drift: Drift = NO_DRIFT
 
     @property
     def data_files(self) -> tuple[DataFile, ...]:
@@ -98,9 +101,9 @@ class Snapshot:
             "sketches": [sketch_to_dict(sketch) for sketch in definition.sketches],
             "segments": [
                 {
-                    "files": _file_to_dict(segment.files),
-                    "packs": _file_to_dict(segment.packs),
-                    "sketches": [_file_to_dict(file) for file in segment.sketches],
+                    "files": data_file_to_dict(segment.files),
+                    "packs": data_file_to_dict(segment.packs),
+                    "sketches": [data_file_to_dict(file) for file in segment.sketches],
                 }
                 for segment in self.segments
             ],
@@ -108,7 +111,8 @@ class Snapshot:
         }
 
 
-def _file_to_dict(file: DataFile) -> dict[str, Any]:
+def data_file_to_dict(file: DataFile) -> dict[str, Any]:
+    """A file as a log entry has it."""
     return {"name": file.name, "bytes": file.bytes, "rows": file.rows}
 
 
@@ -128,25 +132,40 @@ def snapshot_from_dict(entry: Mapping[str, Any]) -> Snapshot:
         for sketch in sketches:
             check_type(sketch, types[sketch.column])
         segments = tuple(_segment(each, definition) for each in entry["segments"])
-        _check_segments(segments)
-        drift = Drift(**{key: _count(value, MOST_ROWS, key) for key, value in entry.get("drift", {}).items()})
+        check_files(segments)
+        bounded_count(sum(segment.packs.rows for segment in segments), MOST_ROWS, "packs of all segments")
+        drift = Drift(**{key: bounded_count(value, MOST_ROWS, key) for key, value in entry.get("drift", {}).items()})
         return Snapshot(definition, segments, drift)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexDefinitionError) as error:
         raise IndexStorageError(f"a log entry of the index can't be understood: {type(error).__name__}: {error}.") from error
 
 
 def _segment(entry: Mapping[str, Any], definition: Definition) -> Segment:
-    segment = Segment(_file(entry["files"]), _file(entry["packs"]), tuple(_file(each) for each in entry["sketches"]))
+    segment = Segment(
+        data_file_from_dict(entry["files"]),
+        data_file_from_dict(entry["packs"]),
+        tuple(data_file_from_dict(each) for each in entry["sketches"]),
+    )
     if [file.rows for file in segment.sketches] != [segment.packs.rows] * len(definition.sketches):
         raise ValueError("a segment's sketch files do not have a row per pack")
     return segment
 
 
-def _check_segments(segments: Sequence[Segment]) -> None:
+class HasFiles(Protocol):
+    """A segment: `files` names the file that lists its table files."""
+
+    @property
+    def files(self) -> DataFile: ...
+
+    @property
+    def data_files(self) -> tuple[DataFile, ...]: ...
+
+
+def check_files(segments: Sequence[HasFiles]) -> None:
     """Segments may share a file of equal content, but none is there twice: what it knows of table files is its own.
 
     Raises:
-        ValueError: one is, a file is two different ones, or there are more packs than any index has.
+        ValueError: one is, or a file is two different ones.
     """
     repeated = _repeated(segment.files.name for segment in segments)
     if repeated is not None:
@@ -156,7 +175,6 @@ def _check_segments(segments: Sequence[Segment]) -> None:
         other = known.setdefault(file.name, file)
         if other != file:
             raise ValueError(f"{file.name} has {other.bytes} bytes and {other.rows} rows, and {file.bytes} and {file.rows}")
-    _count(sum(segment.packs.rows for segment in segments), MOST_ROWS, "packs of all segments")
 
 
 def _repeated(names: Iterable[str]) -> str | None:
@@ -168,14 +186,17 @@ def _repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def _file(entry: Mapping[str, Any]) -> DataFile:
+def data_file_from_dict(entry: Mapping[str, Any]) -> DataFile:
     name = checked_name(str(entry["name"]))
     return DataFile(
-        name, _count(entry["bytes"], MOST_BYTES, f"bytes of {name}"), _count(entry["rows"], MOST_ROWS, f"rows of {name}")
+        name,
+        bounded_count(entry["bytes"], MOST_BYTES, f"bytes of {name}"),
+        bounded_count(entry["rows"], MOST_ROWS, f"rows of {name}"),
     )
 
 
-def _count(value: Any, most: int, what: str) -> int:
+def bounded_count(value: Any, most: int, what: str) -> int:
+    """A number out of a log entry. Raises ValueError: it is none, or out of bounds."""
     if type(value) is not int:
         raise ValueError(f"{what}: {value!r:.40} is no number of them")
     if not 0 <= value <= most:

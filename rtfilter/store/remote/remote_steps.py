@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from rtfilter.store.index_files.index_problems import INDEX_CORRUPT, INDEX_UNREACHABLE, IndexProblemError
 from rtfilter.store.index_files.storage import LARGEST_LOG_ENTRY_BYTES
+from rtfilter.store.index_files.tree_snapshot import is_index_name
 
 MOST_INDEXES_IN_A_PLACE = 100
 
@@ -74,7 +75,7 @@ def entries_of(wish: Wish, answer: Answer) -> list[RemoteEntry]:
 
 def proper_folders(entries: Iterable[RemoteEntry]) -> list[str]:
     """Of a place's listing the directories that may be indexes."""
-    found = sorted(each.path for each in entries if each.is_directory and not each.name.startswith("."))
+    found = sorted(each.path for each in entries if each.is_directory and is_index_name(each.name))
     return found[:MOST_INDEXES_IN_A_PLACE]
 
 

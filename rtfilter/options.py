@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rtfilter.errors import OptionError, did_you_mean
+from rtfilter.option_texts import boolean, kinds, one_of, probability, schemes, share, text_as_it_is, whole_number
 
 PREFIX = "rtfilter."
-KINDS = ("range", "set", "bloom")
 COST_MODES = ("auto", "always", "never")
 
 
@@ -44,84 +44,16 @@ def as_conf_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _boolean(text: str) -> bool:
-    lowered = text.strip().lower()
-    if lowered not in ("true", "false"):
-        raise ValueError("true or false")
-    return lowered == "true"
-
-
-def _whole_number(least: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text.strip())
-        except ValueError:
-            raise ValueError(f"a whole number, at least {least}") from None
-        if value < least:
-            raise ValueError(f"a whole number, at least {least}")
-        return value
-
-    return parse
-
-
-def _probability(text: str) -> float:
-    try:
-        value = float(text.strip())
-    except ValueError:
-        raise ValueError("a number above 0 and below 1") from None
-    if not 0.0 < value < 1.0:
-        raise ValueError("a number above 0 and below 1")
-    return value
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text.strip())
-    except ValueError:
-        raise ValueError("a number from 0 to 1") from None
-    if not 0.0 <= value <= 1.0:
-        raise ValueError("a number from 0 to 1")
-    return value
-
-
-def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        value = text.strip().lower()
-        if value not in choices:
-            raise ValueError("one of " + ", ".join(choices))
-        return value
-
-    return parse
-
-
-def _kinds(text: str) -> tuple[str, ...]:
-    parts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
-    if not parts or any(part not in KINDS for part in parts):
-        raise ValueError("a list out of " + ", ".join(KINDS) + ", such as range,set")
-    return parts
-
-
-def _schemes(text: str) -> tuple[str, ...]:
-    parts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
-    if any(not part.replace("+", "").replace("-", "").replace(".", "").isalnum() for part in parts):
-        raise ValueError("a list of schemes, such as wasb,alluxio")
-    return parts
-
-
-def _text(text: str) -> str:
-    return text
-
-
 OPTIONS: tuple[Option, ...] = (
-    Option("rtfilter.enabled", "boolean", False, "", "Switches the layer on for the session; read at every query.", _boolean),
-    Option("rtfilter.kinds", "list", "range,set,bloom", "", "Filter kinds that may be built.", _kinds),
+    Option("rtfilter.enabled", "boolean", False, "", "Switches the layer on for the session; read at every query.", boolean),
+    Option("rtfilter.kinds", "list", "range,set,bloom", "", "Filter kinds that may be built.", kinds),
     Option(
         "rtfilter.cost",
         "choice",
         "auto",
         "",
         "auto drops a filled filter that does not pay; always keeps it; never builds none.",
-        _one_of(COST_MODES),
+        one_of(COST_MODES),
     ),
     Option(
         "rtfilter.packs.enabled",
@@ -129,26 +61,26 @@ OPTIONS: tuple[Option, ...] = (
         True,
         "",
         "Lets filters skip packs; without it they can only drop rows, above scans that read everything.",
-        _boolean,
+        boolean,
     ),
-    Option("rtfilter.gate.enabled", "boolean", True, "", "Lets a probe side wait for a shuffled build side.", _boolean),
+    Option("rtfilter.gate.enabled", "boolean", True, "", "Lets a probe side wait for a shuffled build side.", boolean),
     Option(
         "rtfilter.set.maxKeys",
         "integer",
         1_000_000,
         "keys",
         "Distinct keys that a filter holds one by one; more become a bitmap within 2^26 numbers, else a bloom filter.",
-        _whole_number(0),
+        whole_number(0),
     ),
-    Option("rtfilter.bloom.fpp", "number", 0.01, "", "False-positive probability that bloom filters are sized for.", _probability),
-    Option("rtfilter.bloom.maxBytes", "integer", 64 << 20, "bytes", "Largest bloom filter.", _whole_number(32)),
+    Option("rtfilter.bloom.fpp", "number", 0.01, "", "False-positive probability that bloom filters are sized for.", probability),
+    Option("rtfilter.bloom.maxBytes", "integer", 64 << 20, "bytes", "Largest bloom filter.", whole_number(32)),
     Option(
         "rtfilter.store.location",
         "path",
         "",
         "",
         "Where a table's indexes live; empty: `_rtfilter` inside the table's root.",
-        _text,
+        text_as_it_is,
         PLACE,
     ),
     Option(
@@ -158,7 +90,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Local directory for what the next application need not read again: copies of index files that are on another filesystem, "
         "and what footers said (docs/footers.md); empty: `indexes` in rtfilter's cache folder.",
-        _text,
+        text_as_it_is,
         PLACE,
     ),
     Option(
@@ -168,7 +100,7 @@ OPTIONS: tuple[Option, ...] = (
         "bytes",
         "Bound of the copies there; what is kept of footers may take a quarter of that beside them. What was not used for the "
         "longest time goes first.",
-        _whole_number(0),
+        whole_number(0),
         PLACE,
     ),
     Option(
@@ -177,7 +109,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "",
         "Further filesystem schemes that indexes may be written to: those where a file that must not exist is made in one step.",
-        _schemes,
+        schemes,
     ),
     Option(
         "rtfilter.index.maxStale",
@@ -185,7 +117,31 @@ OPTIONS: tuple[Option, ...] = (
         0.9,
         "",
         "Share of a table's bytes that an index may not know as it is now; an index that is staler is not used.",
-        _share,
+        share,
+    ),
+    Option(
+        "rtfilter.startree.enabled",
+        "boolean",
+        True,
+        "",
+        "Answers aggregates from star-trees of their tables, where one fits; counts while rtfilter.enabled is true.",
+        boolean,
+    ),
+    Option(
+        "rtfilter.startree.hybrid",
+        "boolean",
+        True,
+        "",
+        "Uses a star-tree also while the table has files that it does not cover; these are read beside it.",
+        boolean,
+    ),
+    Option(
+        "rtfilter.startree.floats",
+        "boolean",
+        False,
+        "",
+        "Lets star-trees hold and answer sums and averages of float and double, whose last digits depend on the order of rows.",
+        boolean,
     ),
     Option(
         "rtfilter.keys.jobFromRows",
@@ -193,7 +149,7 @@ OPTIONS: tuple[Option, ...] = (
         1 << 16,
         "rows",
         "From so many rows on, keys of a shuffled build side are read by a Spark job and not by the driver itself; 1: always.",
-        _whole_number(1),
+        whole_number(1),
     ),
     Option(
         "rtfilter.python",
@@ -201,7 +157,7 @@ OPTIONS: tuple[Option, ...] = (
         "python3",
         "",
         "Interpreter of the planner host, read when the host starts. configure() sets spark.rtfilter.python to its own.",
-        _text,
+        text_as_it_is,
         SPARK_CONF,
     ),
     Option(
@@ -210,7 +166,7 @@ OPTIONS: tuple[Option, ...] = (
         2000,
         "ms",
         "Longest wait for one answer of the planner host; past it the query runs as Spark planned it.",
-        _whole_number(1),
+        whole_number(1),
     ),
     Option(
         "rtfilter.footers.waitMs",
@@ -219,7 +175,7 @@ OPTIONS: tuple[Option, ...] = (
         "ms",
         "Longest time a fill waits for Parquet footers that are still being read, within six tenths of rtfilter.planner.timeoutMs; "
         "files not known by then are read whole.",
-        _whole_number(0),
+        whole_number(0),
     ),
     Option(
         "rtfilter.footers.cacheBytes",
@@ -227,7 +183,7 @@ OPTIONS: tuple[Option, ...] = (
         256 << 20,
         "bytes",
         "Memory that the planner host may use for pack statistics read from footers.",
-        _whole_number(0),
+        whole_number(0),
     ),
     Option(
         "rtfilter.footers.jobFromFiles",
@@ -235,7 +191,7 @@ OPTIONS: tuple[Option, ...] = (
         10_000,
         "files",
         "From so many files on, footers of other filesystems are read by a Spark job and not by threads of the driver.",
-        _whole_number(1),
+        whole_number(1),
     ),
     Option(
         "rtfilter.verify",
@@ -244,16 +200,16 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Runs every query with and without filters first, and fails it with rtfilter.ResultMismatchError on a difference; "
         "one that Spark itself leaves open (rows that a limit takes from a shuffle, say) is a warning.",
-        _boolean,
+        boolean,
     ),
-    Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", _text, PLACE),
+    Option("rtfilter.log.path", "path", "", "", "File that gets a line of JSON per query; empty: none.", text_as_it_is, PLACE),
     Option(
         "rtfilter.log.maxBytes",
         "integer",
         64 << 20,
         "bytes",
         "Size from which the log goes on in a new file; the one before is kept under the same name with .1 behind it.",
-        _whole_number(1),
+        whole_number(1),
         PLACE,
     ),
     Option(
@@ -262,7 +218,7 @@ OPTIONS: tuple[Option, ...] = (
         False,
         "",
         "Writes literals and query texts into the log as they are; without it digests stand in their place.",
-        _boolean,
+        boolean,
         PLACE,
     ),
     Option(
@@ -272,7 +228,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Remembers what filters did; one that won nothing twice in a row with the same literals is not tried with them until its "
         "tables or indexes change, or for seven days.",
-        _boolean,
+        boolean,
     ),
     Option(
         "rtfilter.feedback.path",
@@ -280,7 +236,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "",
         "File of the driver's machine that keeps it; empty: feedback.json in the cache directory.",
-        _text,
+        text_as_it_is,
         PLACE,
     ),
 )
@@ -345,6 +301,9 @@ class Options:
     store_cache_bytes: int
     store_schemes: tuple[str, ...]
     index_max_stale: float
+    startree_enabled: bool
+    startree_hybrid: bool
+    startree_floats: bool
     keys_job_from_rows: int
     python: str
     planner_timeout_ms: int

@@ -14,6 +14,7 @@ HINT = "RTFILTER"
 COSTS = ("auto", "always", "never")
 NEVER = "never"
 _CALL = re.compile(r"kinds\((.*)\)", re.IGNORECASE)
+_OF_STORED = re.compile(r"(use|skip)\((.*)\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,35 @@ class Directive:
 
     cost: str | None = None
     kinds: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Which indexes and star-trees of a table may be used: names in lower case. `use` is empty where none is asked for."""
+
+    use: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+    skips_all: bool = False
+
+    def skips(self, name: str) -> bool:
+        """Whether a hint says not to use what has this name."""
+        return self.skips_all or name.lower() in self.skip or bool(self.use and name.lower() not in self.use)
+
+
+def stored_of(hints: Iterable[TableHint]) -> Stored:
+    """What `use(NAME)` and `skip(NAME)` say; `skip()` means all."""
+    use: set[str] = set()
+    skip: set[str] = set()
+    skips_all = False
+    for hint in hints:
+        for call in filter(None, (_OF_STORED.fullmatch(word.strip()) for word in hint.words)):
+            names = {name for part in call.group(2).split(",") if (name := part.strip().lower())}
+            if call.group(1).lower() == "use":
+                use |= names
+            else:
+                skip |= names
+                skips_all = skips_all or not names
+    return Stored(frozenset(use), frozenset(skip), skips_all)
 
 
 def directive_of(hints: Sequence[TableHint], table: str) -> Directive:
@@ -87,6 +117,8 @@ def hint_warnings(hints: Iterable[TableHint], tables: Iterable[str]) -> tuple[st
 
 def _warning(hint: TableHint, tables: tuple[str, ...]) -> str | None:
     words = _words(hint)
+    if not words and any(_OF_STORED.fullmatch(word.strip()) for word in hint.words):
+        return None
     if not words:
         return f"The hint {HINT} says nothing. It takes {_choices()}, and tables that it is for: {HINT}(never, some_table)."
     names = (*hint.known, *tables)
@@ -106,9 +138,11 @@ def _choices() -> str:
 
 
 def _words(hint: TableHint) -> tuple[str, ...]:
-    """Its words in lower case, `kinds(range, set)` taken apart."""
+    """Its words in lower case, `kinds(range, set)` taken apart; what is said of indexes and star-trees is not among them."""
     parts: list[str] = []
     for word in hint.words:
+        if _OF_STORED.fullmatch(word.strip()):
+            continue
         call = _CALL.fullmatch(word.strip())
         parts += (call.group(1) if call else word).split(",")
     return tuple(word for part in parts if (word := part.strip().lower()))

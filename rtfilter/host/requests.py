@@ -28,10 +28,12 @@ from rtfilter.host.filter_history import FilterHistory
 from rtfilter.host.frames import PROTOCOL, Frame
 from rtfilter.host.input_pipe import widened_input_pipe_bytes
 from rtfilter.host.machine_constants import machine_of
+from rtfilter.host.star_trees import answer_star
 from rtfilter.host.static_predicates import indexes_of_scans, indexes_of_targets
 from rtfilter.host.table_facts import with_table_facts
 from rtfilter.host.tasks import answer_tasks
 from rtfilter.options import Options, defaults
+from rtfilter.star_tree.opened_trees import OpenedTrees
 from rtfilter.store.footer_cache.kept_folder import kept_in
 from rtfilter.store.index_files.local_cache import LocalCache, cache_directory_of
 from rtfilter.store.index_reading.reading_journal import ReadingJournal
@@ -68,6 +70,7 @@ class Requests:
         self._journal = journal
         self.packs = PackStore(journal=journal)
         self.store = self.packs.footers
+        self.trees = OpenedTrees()
         self.feedback = FeedbackStore(cache_directory() / FEEDBACK_FILE)
         self._seen_rows: Memory[int] = Memory()
         self._final_plans = FinalPlans()
@@ -84,6 +87,7 @@ class Requests:
             "index_files": self._index_files,
             "fill": self._fill,
             "tasks": self._tasks,
+            "star": self._star,
             "executed": self._executed,
         }
 
@@ -156,6 +160,9 @@ class Requests:
             targets = indexes_of_targets(self.packs, plan, scans, bool(spark.get("case_sensitive")), options)
             answer = with_index_remarks(answer, plan, targets)
         return with_statics(answer, statics), b""
+
+    def _star(self, frame: Frame) -> tuple[Message, bytes]:
+        return answer_star(self.packs, self.trees, frame.json, options_of(frame)), b""
 
     def _files(self, frame: Frame) -> tuple[Message, bytes]:
         digest, columns = frame.json["digest"], frame.json["columns"]

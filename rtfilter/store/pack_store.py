@@ -110,6 +110,12 @@ class PackStore:
             while len(self._lists) > 1 and (len(self._lists) > MOST_LISTS or self._listed_files() > MOST_LISTED_FILES):
                 self._lists.popitem(last=False)
 
+    def listed_files(self, digest: str) -> tuple[FileIdentity, ...] | None:
+        """The files of a list; None when it is not known."""
+        with self._lock:
+            listed = self._lists.get(digest)
+        return None if listed is None else listed.files
+
     def _listed_files(self) -> int:
         return sum(len(listed.files) for listed in self._lists.values())
 

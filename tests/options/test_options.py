@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from rtfilter.errors import OptionError
-from rtfilter.options import BY_KEY, KINDS, OPTIONS, PREFIX, Options, as_conf_text, defaults, keyword_entries, parse_option
+from rtfilter.option_texts import KINDS
+from rtfilter.options import BY_KEY, OPTIONS, PREFIX, Options, as_conf_text, defaults, keyword_entries, parse_option
 
 GOOD_VALUES = [
     ("rtfilter.enabled", "true", True),

@@ -14,7 +14,7 @@ MAX_FILE_BYTES = 100_000
 # then steps on files of any filesystem, hints, conditions as trees, plans without stages, cuts of shuffles, batches, what keeps
 # failures of the layer out of queries, which expressions and functions go by the place or the order of rows, and what the query
 # log tells of plans that have run.
-MAX_SCALA_LINES = 3_100
+MAX_SCALA_LINES = 3_500
 # Written so that this file does not hold what it looks for.
 MACHINE_PATH = re.compile(r"(?<![\w.<$}{*-])/(?:root|work|home/\w+|Users/\w+)/")
 

@@ -43,7 +43,7 @@ class Layer:
 
 
 # The planner's folders, each of which knows those before it.
-PLANNER = ("inputs", "plan", "legality", "cost", "placement", "static", "decision")
+PLANNER = ("inputs", "plan", "star_tree", "legality", "cost", "placement", "static", "decision")
 PLANNER_WORDS = ("planner.counted", "planner.reasons", "numpy")
 
 
@@ -59,7 +59,8 @@ LAYERS = (
     *planner_layers(),
     Layer("rtfilter/masking", only=()),
     Layer("rtfilter/errors", only=("rtfilter.errors", "rtfilter.masking")),
-    Layer("rtfilter/options", only=("rtfilter.errors", "rtfilter.options")),
+    Layer("rtfilter/option_texts", only=()),
+    Layer("rtfilter/options", only=("rtfilter.errors", "rtfilter.option_texts", "rtfilter.options")),
     *(
         Layer(f"rtfilter/{report}", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner"))
         for report in ("report", "report_digest", "report_plan", "report_table")

@@ -4,16 +4,16 @@ import org.apache.spark.sql.{classic, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistryBase
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetOptions}
 
 /** What differs between Spark versions and fits a line. This folder: 4.3. */
 object SparkVersion {
   /** Exactly Spark's own Parquet reader: subclasses (Delta's, say) may add meaning, and 4.3 can read streams and archives. */
-  def readsPlainParquet(scan: FileSourceScanExec): Boolean = {
-    val relation = scan.relation
-    relation.fileFormat.getClass == classOf[ParquetFileFormat] && scan.stream.isEmpty &&
-      !new ParquetOptions(relation.options, relation.sparkSession.sessionState.conf).archiveFormatEnabled
-  }
+  def readsPlainParquet(scan: FileSourceScanExec): Boolean = isPlainParquet(scan.relation) && scan.stream.isEmpty
+
+  def isPlainParquet(relation: HadoopFsRelation): Boolean = relation.fileFormat.getClass == classOf[ParquetFileFormat] &&
+    !new ParquetOptions(relation.options, relation.sparkSession.sessionState.conf).archiveFormatEnabled
 
   /** A query in a clone of its session, with options set there and nowhere else. */
   def queryInOwnSession(session: SparkSession, logical: LogicalPlan, options: Map[String, String]): QueryExecution = {

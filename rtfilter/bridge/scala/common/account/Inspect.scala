@@ -66,7 +66,7 @@ object Inspect extends AdaptiveSparkPlanHelper {
 
   def decisionTexts(plan: SparkPlan): Seq[String] = {
     val roots = plan +: collectWithSubqueries(plan) { case a: AdaptiveSparkPlanExec => a.initialPlan }
-    roots.flatMap(root => root.collect { case p if p.getTagValue(PlacedKey.Decision).isDefined => p.getTagValue(PlacedKey.Decision).get }).distinct
+    roots.flatMap(root => root.collect { case p if p.getTagValue(PlacedKey.Decision).isDefined => p.getTagValue(PlacedKey.Decision).get } ++ UseStarTrees.decisions(root)).distinct
   }
 
   /** The planner's answer for a plan that adaptive execution has no part in; nothing is placed. */
@@ -84,6 +84,11 @@ object Inspect extends AdaptiveSparkPlanHelper {
   /** The same for the layer's row filters. */
   def rowMetrics(plan: SparkPlan): String =
     text(collectWithSubqueries(plan) { case rows: RowFilterExec => rows }.distinct.map(rows => RowMetrics(rows.filter, rows.metrics).toJson))
+
+  /** By tree the rows that scans of it have put out. */
+  def treeRows(plan: SparkPlan): Map[String, Long] = collectWithSubqueries(plan) { case scan: FileSourceScanExec => scan }.distinct.collect {
+    case TreeFiles(files, scan) => files.decision -> scan.metrics("numOutputRows").value
+  }.groupMapReduce(_._1)(_._2)(_ + _)
 
   private def text(items: Seq[JsonNode]): String = Json.mapper.writeValueAsString(Json.array(items))
 }

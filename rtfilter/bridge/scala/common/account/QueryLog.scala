@@ -39,6 +39,8 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
   def isEmpty: Boolean = synchronized(decisions.isEmpty && fills.isEmpty)
   /** Decisions of plans that it ran, whatever became of them in later plans. */
   private val ofPlans = mutable.Set.empty[String]
+  private var treeRows = Map.empty[String, Long]
+  def readTrees(rows: Map[String, Long]): Unit = synchronized { treeRows = rows }
   def ran(ids: Seq[String]): Unit = synchronized(ofPlans ++= ids)
   def has(id: String): Boolean = synchronized(decisions.contains(id) || ofPlans(id))
   def end(): Unit = synchronized { atEnd = Some(toJson); ended = true; answers.clear(); files.clear() }
@@ -48,7 +50,7 @@ final class QueryRecord(val execution: Option[Long], val session: String, descri
   def filled(fill: ObjectNode, narrowed: Seq[ScanMetrics], rows: Seq[RowMetrics]): Unit = synchronized { fills += fill; scans ++= narrowed; rowFilters ++= rows }
 
   def toJson: ObjectNode = synchronized {
-    atEnd.getOrElse(Json.obj("execution" -> execution, "session" -> session, "description" -> description, "idle" -> idle, "decisions" -> decisions.values, "fills" -> fills,
+    atEnd.getOrElse(Json.obj("execution" -> execution, "session" -> session, "description" -> description, "idle" -> idle, "decisions" -> decisions.values, "tree_rows" -> treeRows, "fills" -> fills,
       "scans" -> scans.map(_.toJson), "row_filters" -> rowFilters.map(_.toJson), "own_ms" -> own.toMs))
   }
 }
@@ -139,6 +141,7 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     val own = records.get(run)
     val ids = if (end.qe == null) Nil else Try(decisionsOf(end.qe.executedPlan)).getOrElse(Nil)
     own.filterNot(_.isEmpty).foreach(_.ran(ids))
+    if (end.qe != null) own.foreach(r => Try(r.readTrees(Inspect.treeRows(end.qe.executedPlan))))
     if (end.qe != null && own.forall(_.isEmpty)) {
       val before = if (own.isDefined) None else records.values.find(r => ids.exists(r.has))
       before.foreach(records(run) = _)

@@ -15,7 +15,7 @@ object Verification {
   def wanted(layer: LayerSession, plan: SparkPlan): Boolean =
     layer.verify && layer.executionId.isDefined && !plan.exists(_.isInstanceOf[QueryStageExec])
 
-  def run(session: SparkSession, plan: SparkPlan): Unit = plan.logicalLink.foreach { logical =>
+  def run(session: SparkSession, plan: SparkPlan): Unit = plan.logicalLink.map(UseStarTrees.undone).foreach { logical =>
     val off = rows(session, logical, enabled = false)
     val on = rows(session, logical, enabled = true)
     if (off != on) {

@@ -26,7 +26,8 @@ class PlaceFilters(session: SparkSession, staticOnly: Boolean = false) extends R
     else LayerTime.in(layer, "look")(try {
       GateChildren.noteStages(plan)
       FilterUnstagedPlans.markSeen(plan)
-      if (!PlaceFilters.concerns(plan) && !StaticPredicates.concerns(layer, plan) || plan.exists(_.isInstanceOf[Gate])) plan
+      UseStarTrees.tell(layer, plan)
+      if (!PlaceFilters.concerns(plan) && !StaticPredicates.concerns(layer, plan) && !(layer.verify && UseStarTrees.isIn(plan)) || plan.exists(_.isInstanceOf[Gate])) plan
       else {
         if (Verification.wanted(layer, plan)) Verification.run(session, plan)
         LayerTime.in(layer, "compare")(QueryLog.answer(layer).flatMap(last => Try(last.onto(plan)).toOption.flatten)).getOrElse(place(plan))

@@ -57,7 +57,7 @@ object StaticPredicates extends PredicateHelper {
 
   private def isStoreHere(place: Path): Boolean = new File(place.toUri.getPath, StoreFolder).isDirectory
 
-  private def places(roots: Seq[Path]): Seq[Path] =
+  def places(roots: Seq[Path]): Seq[Path] =
     roots.take(MostRoots).flatMap(root => Seq(root, root.getParent)).filter(_ != null).map(withoutPartitions).distinct
 
   private def isRoot(place: Path, scan: FileSourceScanExec): Boolean = scan.relation.location.rootPaths.exists(withoutPartitions(_) == place)
@@ -65,7 +65,7 @@ object StaticPredicates extends PredicateHelper {
   private def withoutPartitions(path: Path): Path =
     if (path.getName.contains("=") && path.getParent != null) withoutPartitions(path.getParent) else path
 
-  private def isLocal(place: Path): Boolean = place.toUri.getScheme == null || place.toUri.getScheme == "file"
+  def isLocal(place: Path): Boolean = place.toUri.getScheme == null || place.toUri.getScheme == "file"
 
   /** Whether there is something to fetch: an index, or the table of one. */
   private def isElsewhere(layer: LayerSession, scan: FileSourceScanExec): Boolean =
@@ -113,7 +113,7 @@ object StaticPredicates extends PredicateHelper {
     Seq("asked" -> told(inOrder(scan, filter), AttributeSet(data) -- AttributeSet(scan.fileConstantMetadataColumns)), "of_partitions" -> told(scan.partitionFilters, AttributeSet(partition)))
   }
 
-  private def test(e: Expression, columns: AttributeSet, asWritten: Boolean = false): ObjectNode = {
+  def test(e: Expression, columns: AttributeSet, asWritten: Boolean = false): ObjectNode = {
     def joined(op: String, parts: Expression*) = Json.obj("op" -> op, "args" -> parts.map(test(_, columns, asWritten)))
     def leaf(op: String, column: Attribute, more: (String, Any)*) =
       if (!columns.contains(column)) other(column)

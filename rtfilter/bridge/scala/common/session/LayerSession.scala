@@ -21,6 +21,8 @@ final class LayerSession(val session: SparkSession) extends Logging {
   /** Whether each query leaves a line in the query log. */
   def logs: Boolean = chosen.get(LayerOptions.LogPath).exists(_.nonEmpty)
 
+  def usesStarTrees: Boolean = !chosen.get("rtfilter.startree.enabled").exists(_.equalsIgnoreCase("false"))
+
   def storeLocation: String = chosen.get("rtfilter.store.location").getOrElse("")
 
   def options: Map[String, String] = chosen.all

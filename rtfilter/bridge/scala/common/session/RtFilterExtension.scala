@@ -16,6 +16,7 @@ class RtFilterExtension extends SparkSessionExtensionsProvider {
     extensions.injectPostHocResolutionRule(session => new StartHost(session))
     extensions.injectPreCBORule(_ => SpreadTableHints)
     extensions.injectPreCBORule(session => new StartHost(session))
+    extensions.injectPreCBORule(session => new UseStarTrees(session))
     extensions.injectQueryStagePrepRule(session => new PlaceFilters(session))
     extensions.injectQueryStageOptimizerRule(session => new FillFilters(session))
     extensions.injectQueryStageOptimizerRule(session => new ResizeTasks(session))

@@ -12,7 +12,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import scala.collection.mutable
 
 /** An RTFILTER hint above a table: its words, the names that the table goes by below it, and those of the query's other tables. */
-final case class TableHint(words: Seq[String], names: Seq[String], known: Seq[String])
+final case class TableHint(words: Seq[String], names: Seq[String], known: Seq[String]) {
+  def toJson: ObjectNode = Json.obj("words" -> words, "names" -> names, "known" -> known)
+}
 
 /** Where hints are kept: a tag on the table's relation, innermost first. Tags are no part of a plan's meaning: caching and reuse don't see them. */
 object TableHint {
@@ -23,7 +25,7 @@ object TableHint {
   /** The hints of a planned scan; its logical link is the chain of projections and filters down to the relation (checked on 4.3). */
   def of(scan: FileSourceScanExec): Seq[ObjectNode] =
     scan.logicalLink.flatMap(_.collectFirst { case p if p.containsTag(OnRelation) => p.getTagValue(OnRelation).get }).getOrElse(Nil)
-      .map(hint => Json.obj("words" -> hint.words, "names" -> hint.names, "known" -> hint.known))
+      .map(_.toJson)
 }
 
 /** Before names are resolved: a hint's words become literals, or a column that is called `set`, or no function `kinds`, would get in their way. */

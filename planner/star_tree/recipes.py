@@ -1,0 +1,241 @@
+"""What stands in place of an aggregate function where rows come from a star-tree: docs/protocol.md, "star".
+
+Sums of whole numbers and decimals are the same in any order as long as no partial sum leaves its type, which the greatest absolute
+value and the number of rows prove. With ANSI off whole numbers wrap around, and are the same modulo 2^64 in any order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from planner.star_tree.facts import COUNT, TreeFacts
+from planner.star_tree.fragment import AskedAggregate, Term
+from planner.star_tree.question import Question, column_of
+from planner.star_tree.reasons import TreeReason, TreeRefusedError
+
+WHOLE = ("tinyint", "smallint", "int", "bigint")
+FLOATS = ("float", "double")
+_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+# A double holds whole numbers exactly up to here; Spark averages whole numbers as doubles.
+_EXACT_DOUBLE = 2**53
+_LONG = 2**63
+# Spark averages decimals of up to so many digits as doubles (DecimalAggregates, checked on 4.3).
+_AVERAGED_AS_DOUBLE = 11
+# Functions that give the same for rows that are there once or many times.
+_BLIND_TO_REPEATS = ("min", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """In place of one aggregate function: `form` for the bridge, the columns that it reads of the tree's rows, and those of the
+    table whose values must be told apart for it."""
+
+    form: Mapping[str, Any]
+    stored: frozenset[str] = frozenset()
+    told_apart: frozenset[str] = frozenset()
+
+
+def recipe_of(aggregate: AskedAggregate, question: Question, facts: TreeFacts, *, floats: bool) -> Recipe:
+    """What gives the same as the function does over the table's rows. Raises TreeRefusedError."""
+    names = {column.id: column.name for column in question.relation.columns}
+    asked = frozenset(names[each] for term in aggregate.args for each in term.refs if each in names)
+    if aggregate.distinct or (aggregate.function in _BLIND_TO_REPEATS and asked <= set(facts.dimensions)):
+        if lacking := sorted(asked - set(facts.dimensions)):
+            reason = f"{aggregate.text} counts the values of {_listed(lacking)}, and a tree has those of dimensions only."
+            raise TreeRefusedError(TreeReason.DISTINCT_MEASURE, reason, tuple(lacking))
+        return Recipe({"kind": "keep"}, told_apart=asked)
+    try:
+        return _RECIPES[aggregate.function](_Case(aggregate, question, facts, asked, floats))
+    except KeyError:
+        raise TreeRefusedError(
+            TreeReason.FUNCTION_NOT_SERVED, f"{aggregate.text}: {aggregate.function} can't be made of stored aggregates."
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    aggregate: AskedAggregate
+    question: Question
+    facts: TreeFacts
+    asked: frozenset[str]
+    floats: bool
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether the arguments hold no column of the table but dimensions."""
+        return self.asked <= set(self.facts.dimensions)
+
+    def require(self, stored: str) -> str:
+        """The name, where the tree has such a column. Raises TreeRefusedError."""
+        if stored not in self.facts.stored:
+            raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.aggregate.text} needs {stored}, which the tree does not hold.")
+        return stored
+
+    @property
+    def type(self) -> str:
+        return self.aggregate.args[0].type
+
+    def column(self) -> str:
+        """The one column of the table that is the argument. Raises TreeRefusedError."""
+        column = column_of(self.question, self.aggregate.args[0])
+        if column is None:
+            raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.aggregate.text} is of an expression that the tree does not hold.")
+        return column.name
+
+
+def _count(case: _Case) -> Recipe:
+    args = case.aggregate.args
+    if not case.asked and all(each.op == "literal" and each.value is not None for each in args):
+        return Recipe({"kind": "count", "value": {"stored": COUNT}}, frozenset((COUNT,)))
+    if case.is_of_others:
+        form = {"kind": "count", "value": {"stored": COUNT}, "non_null": [each.number for each in args]}
+        _require_own(args, case)
+        return Recipe(form, frozenset((COUNT,)), case.asked)
+    if len(args) > 1:
+        raise TreeRefusedError(TreeReason.FUNCTION_NOT_SERVED, f"{case.aggregate.text} counts several columns together.")
+    stored = case.require(f"count({case.column()})")
+    return Recipe({"kind": "count", "value": {"stored": stored}}, frozenset((stored,)))
+
+
+def _sum(case: _Case) -> Recipe:
+    summand = _Summand(case)
+    value = summand.of(case.aggregate.args[0])
+    form: dict[str, Any] = {"kind": "sum", "value": value, "type": case.aggregate.type}
+    if case.type in FLOATS:
+        _require_floats(case)
+    elif case.question.ansi and case.aggregate.type == "bigint":
+        _require_room(case, summand.columns, _LONG)
+        # The sum of all may leave the type where rows are repeated; then Spark's own sum fails as well.
+        form["exact"] = True
+    return Recipe(form, frozenset(summand.stored), frozenset(summand.told_apart))
+
+
+@dataclass(slots=True)
+class _Summand:
+    """Turns what is summed up into the same of a tree's row, and notes what that reads."""
+
+    case: _Case
+    stored: set[str] = field(default_factory=set)
+    columns: set[str] = field(default_factory=set)
+    told_apart: set[str] = field(default_factory=set)
+
+    def of(self, term: Term) -> dict[str, Any]:
+        """The form of an argument. Raises TreeRefusedError."""
+        column = column_of(self.case.question, term)
+        if column is not None and (column.type not in WHOLE or f"sum({column.name})" in self.case.facts.stored):
+            name = self.case.require(f"sum({column.name})")
+            self.stored.add(name)
+            self.columns.add(column.name)
+            return {"stored": name}
+        if term.op == "literal" and term.number >= 0 and (term.value is None or _is_zero(term.value)):
+            return {"constant": term.number}
+        if term.op in ("If", "CaseWhen"):
+            return self._choice(term)
+        if term.op == "Cast" and _widens(term.args[0].type, term.type):
+            return self.of(term.args[0])
+        names = {each.name for each in self.case.question.relation.columns if each.id in term.refs}
+        if term.type in WHOLE and names <= set(self.case.facts.dimensions):
+            # Once for each row of the table.
+            _require_own((term,), self.case)
+            self.told_apart |= names
+            self.stored.add(COUNT)
+            return {"times_count": term.number}
+        raise TreeRefusedError(
+            TreeReason.NOT_STORED, f"{self.case.aggregate.text} sums an expression that can't be made of stored sums."
+        )
+
+    def _choice(self, term: Term) -> dict[str, Any]:
+        """A choice by columns that are told apart: the same branch is taken by all rows that are together in a row of the tree."""
+        pairs = list(zip(term.args[0::2], term.args[1::2], strict=False))
+        otherwise = term.args[-1] if len(term.args) % 2 else None
+        names = {column.id: column.name for column in self.case.question.relation.columns}
+        for condition, _ in pairs:
+            _require_own((condition,), self.case)
+            self.told_apart |= {names[each] for each in condition.refs if each in names}
+        branches = [[condition.number, self.of(value)] for condition, value in pairs]
+        return {"branches": branches, "otherwise": None if otherwise is None else self.of(otherwise)}
+
+
+def _widens(narrow: str, wide: str) -> bool:
+    """Whether every value of a type is one of another type, and none of it is rounded."""
+    if narrow in WHOLE and wide in WHOLE:
+        return WHOLE.index(narrow) <= WHOLE.index(wide)
+    one, other = _DECIMAL.fullmatch(narrow), _DECIMAL.fullmatch(wide)
+    if one is None or other is None:
+        return False
+    (digits, scale), (more, its_scale) = ((int(each[1]), int(each[2])) for each in (one, other))
+    return its_scale >= scale and more - its_scale >= digits - scale
+
+
+def _is_zero(value: str) -> bool:
+    try:
+        return float(value) == 0.0
+    except ValueError:
+        return False
+
+
+def _require_own(terms: tuple[Term, ...], case: _Case) -> None:
+    """Raises TreeRefusedError where an expression comes from several nodes of the plan: the bridge can't use it again."""
+    if any(each.number < 0 for each in terms):
+        raise TreeRefusedError(
+            TreeReason.FUNCTION_NOT_SERVED, f"{case.aggregate.text} is of an expression that is made in several steps."
+        )
+
+
+def _require_floats(case: _Case) -> None:
+    if not case.floats:
+        raise TreeRefusedError(
+            TreeReason.FLOATS_OFF,
+            f"{case.aggregate.text}: the last digits of a {case.type}'s sum depend on the order of rows; set "
+            "rtfilter.startree.floats to allow that.",
+        )
+
+
+def _require_room(case: _Case, columns: set[str], below: int) -> None:
+    """Raises TreeRefusedError unless sums of all rows that the tree covers surely stay below a bound."""
+    for column in sorted(columns):
+        largest = case.facts.largest.get(column)
+        if largest is None or largest * case.facts.rows >= below:
+            raise TreeRefusedError(
+                TreeReason.MAY_OVERFLOW,
+                f"{case.aggregate.text}: sums of {column} may leave what {'a bigint' if below == _LONG else 'a double'} holds "
+                "exactly, and fail or round in another order of rows.",
+            )
+
+
+def _extreme(case: _Case) -> Recipe:
+    if case.is_of_others:
+        return Recipe({"kind": "keep"}, told_apart=case.asked)
+    stored = case.require(f"{case.aggregate.function}({case.column()})")
+    return Recipe({"kind": case.aggregate.function, "value": {"stored": stored}}, frozenset((stored,)))
+
+
+def _average(case: _Case) -> Recipe:
+    if case.is_of_others:
+        raise TreeRefusedError(TreeReason.FUNCTION_NOT_SERVED, f"{case.aggregate.text} averages what is no measure of the table.")
+    column = case.column()
+    total, count = case.require(f"sum({column})"), case.require(f"count({column})")
+    form: dict[str, Any] = {"kind": "average", "value": {"stored": total}, "count": {"stored": count}, "type": case.aggregate.type}
+    digits = _DECIMAL.fullmatch(case.type)
+    if case.type in FLOATS:
+        _require_floats(case)
+        form["as"] = "double"
+    elif digits is None or int(digits[1]) <= _AVERAGED_AS_DOUBLE:
+        if case.facts.raw:
+            detail = f"{case.aggregate.text}: of files beside the tree nothing is known that proves its average exact."
+            raise TreeRefusedError(TreeReason.MAY_OVERFLOW, detail)
+        _require_room(case, {column}, _EXACT_DOUBLE)
+        form |= {"as": "double", "scale": 0 if digits is None else int(digits[2])}
+    else:
+        form |= {"as": "decimal", "sum_type": f"decimal({min(int(digits[1]) + 10, 38)},{digits[2]})"}
+    return Recipe(form, frozenset((total, count)))
+
+
+_RECIPES = {"count": _count, "sum": _sum, "min": _extreme, "max": _extreme, "avg": _average}
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rtfilter.advice.trials.sparks_own import READ_AT_ONCE, left_out, sparks_own
+from rtfilter.advice.statistics.packs_held import READ_AT_ONCE
+from rtfilter.advice.trials.sparks_own import left_out, sparks_own
 from rtfilter.advice.trials.trial import try_table
 from rtfilter.store.sketches.predicates import parse_predicate
 from tests.advice.test_advise import answer, written

@@ -29,6 +29,15 @@ class Gain:
     lost_share: float
 
 
+def all_by_dictionaries(table: TableStatistics) -> TableStatistics:
+    """The table if all columns of which it is not known had dictionaries that Spark asks first: then indexes save the least."""
+    columns = {
+        name: column if column.dictionary_share is not None else replace(column, dictionary_share=1.0)
+        for name, column in table.columns.items()
+    }
+    return replace(table, columns=columns)
+
+
 class FormulaGains:
     """The queries on a table, ready to be asked for the gain of a layout."""
 

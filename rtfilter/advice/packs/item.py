@@ -31,9 +31,9 @@ class KeptBefore:
 class Item:
     """One piece of advice. `gain_ms` is None where the log has no times, `gain_bytes` where the statistics have no bytes.
 
-    `bounds`: the least and the greatest that the gain may be, as shares of it; None where no pack was tried. `build_s`: how long
-    building takes, `refresh`: seconds for each GB that is added. `kept`: what queries keep of the table's packs. `index`: the
-    one to drop, by name. `days`: how many the log is long.
+    `bounds`: the least and the greatest that the gain may be, as shares of it; None where nothing tells. `is_tried`: on packs, not
+    by formulas. `build_s`: how long building takes, `refresh`: seconds for each GB that is added. `kept`: what queries keep of the
+    table's packs. `index`: the one to drop, by name. `days`: how many the log is long.
     """
 
     kind: str
@@ -46,6 +46,7 @@ class Item:
     reason: str
     command: str
     bounds: tuple[float, float] | None = None
+    is_tried: bool = True
     build_s: float | None = None
     refresh: float | None = None
     kept: tuple[KeptBefore, ...] = ()
@@ -55,7 +56,7 @@ class Item:
     @property
     def confidence(self) -> str:
         """How far to believe the gain: by how much less it may be."""
-        if self.bounds is None:
+        if self.bounds is None or not self.is_tried:
             return "low"
         return next((word for least, word in _CONFIDENCE if self.bounds[0] >= least), "low")
 

@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from rtfilter.advice.statistics.packs_held import dictionaries, held_by, points_of
 from rtfilter.errors import AdviceError
 
 # Rows that are looked at, in whole row groups spread over the table.
 SAMPLE_ROWS = 4_000_000
-MOST_POINTS = 2_000
 _SPARK_TYPES = {
     **{"bool": "boolean", "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint"},
     **{"uint16": "int", "uint32": "bigint", "uint64": "decimal(20,0)", "halffloat": "float", "float": "float", "double": "double"},
@@ -58,8 +58,10 @@ def collect(name: str, path: str | Path, sample_rows: int = SAMPLE_ROWS) -> dict
     whole = len(sample) == len(packs)
     rows = sum(pack.rows for pack in packs)
     described = {}
+    coded = dictionaries((pack.file, pack.number) for pack in sample)
     for column, facts in columns.items():
         values = _values(name, sample, column, facts.type)
+        share, size = coded.get(column, (None, None))
         described[column] = {
             "type": spark_type(facts.type),
             "cardinality": None if values is None else _distinct(values, rows, whole),
@@ -68,6 +70,9 @@ def collect(name: str, path: str | Path, sample_rows: int = SAMPLE_ROWS) -> dict
             "index": None,
             "bytes": facts.bytes,
             "depth": _depth(facts.bounds, values),
+            "held_by": None if values is None else held_by(values, len(packs)),
+            "dictionary_share": share,
+            "dictionary_bytes": size,
         }
     return {
         "path": os.path.abspath(path),
@@ -155,7 +160,7 @@ def _depth(bounds: list[tuple[Any, Any] | None], values: list[pa.Array] | None) 
     known = [each for each in bounds if each is not None]
     if not known or len(known) < len(bounds) or values is None:
         return None
-    points = _points(values)
+    points = [value for each in points_of(values) for value in each.to_pylist()]
     try:
         lows, highs = sorted(low for low, _ in known), sorted(high for _, high in known)
         # Packs that begin at or before a point, less those that end before it.
@@ -163,17 +168,6 @@ def _depth(bounds: list[tuple[Any, Any] | None], values: list[pa.Array] | None) 
     except TypeError:  # bounds of another type than the values
         return None
     return round(sum(depths) / len(depths), 3) if depths else None
-
-
-def _points(values: list[pa.Array]) -> list[Any]:
-    """Values spread over the sampled packs."""
-    each = max(1, MOST_POINTS // max(1, len(values)))
-    found: list[Any] = []
-    for pack in values:
-        known = pack.drop_null()
-        count = min(each, len(known))
-        found += known.take(pa.array([(2 * i + 1) * len(known) // (2 * count) for i in range(count)], pa.int64())).to_pylist()
-    return found
 
 
 def _sample(packs: list[_Pack], most_rows: int) -> list[_Pack]:

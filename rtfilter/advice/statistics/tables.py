@@ -20,7 +20,8 @@ MAKE_ONE = "`rtfilter stats NAME=PATH --out FILE` makes one."
 class ColumnStatistics:
     """One column. `cardinality`: number of distinct values. `sorted_share`: share of the packs inside which it is sorted.
     `entries_per_row`: above 1 for arrays. `bytes`: compressed, in all files. `depth`: mean number of packs whose bounds hold one
-    value. None: unknown."""
+    value, `held_by`: of those that have it. `dictionary_share`: share of the packs whose dictionary (or Bloom filter) Spark asks
+    before it reads them, `dictionary_bytes`: of one. None: unknown."""
 
     name: str
     type: str | None = None
@@ -30,6 +31,9 @@ class ColumnStatistics:
     index: str | None = None
     bytes: int | None = None
     depth: float | None = None
+    held_by: float | None = None
+    dictionary_share: float | None = None
+    dictionary_bytes: int | None = None
 
     @property
     def is_single_valued(self) -> bool:
@@ -125,6 +129,9 @@ def _column(name: str, content: Any, where: str) -> ColumnStatistics:
         index=index,
         bytes=_whole(content, "bytes", where),
         depth=_number(content, "depth", where, None),
+        held_by=_number(content, "held_by", where, None),
+        dictionary_share=_number(content, "dictionary_share", where, None, most=1.0),
+        dictionary_bytes=_whole(content, "dictionary_bytes", where),
     )
 
 

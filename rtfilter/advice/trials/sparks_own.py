@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rtfilter.advice.statistics.packs_held import LONGEST_LIST, READ_AT_ONCE
 from rtfilter.advice.trials.pack_sample import PackSample
 from rtfilter.store.bounds.chunk_filters import ChunkFilter, chunk_filters
 from rtfilter.store.parquet.footer_digest import read_tail
@@ -22,11 +23,6 @@ from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, Predicate, judge_predicate
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-
-# Spark reads from Hadoop's streams through a buffer of so many bytes (io.file.buffer.size).
-READ_AT_ONCE = 65_536
-# spark.sql.parquet.pushdown.inFilterThreshold: of a longer list only its least and greatest value are pushed down.
-LONGEST_LIST = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ from rtfilter.report_plan import (
     why_empty,
 )
 from rtfilter.report_table import Column, ShownAsTable, Table, number_text, share_text
+from rtfilter.report_trees import TreeReport, tree_reports, trees_text, used_tree
 
 __all__ = [
     "FAILED",
@@ -34,6 +35,7 @@ __all__ = [
     "PlannedFilter",
     "Report",
     "ScanReport",
+    "TreeReport",
     "WhyNot",
     "report_from_record",
     "with_names",
@@ -169,7 +171,8 @@ class Report(ShownAsTable):
     """What each filter of one executed query did. Printed as text, shown as a table in a notebook.
 
     `query` is the description that the query ran under, or its execution id; `planning_ms` and `filling_ms` are sums over all
-    re-plans and fills. `reason`, a code, and its sentence `detail` are empty unless there is no filter to report of.
+    re-plans and fills. `reason`, a code, and its sentence `detail` are empty unless there is no filter to report of, and no
+    star-tree answered.
     """
 
     query: str
@@ -182,23 +185,28 @@ class Report(ShownAsTable):
     reason: str = ""
     detail: str = ""
     filling_ms: float = 0.0
+    star_trees: tuple[TreeReport, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and texts, ready for JSON."""
         filters, scans = [item.to_dict() for item in self.filters], [asdict(item) for item in self.scans]
-        return {**asdict(self), "filters": filters, "scans": scans, "warnings": list(self.warnings)}
+        trees = [item.to_dict() for item in self.star_trees]
+        return {**asdict(self), "filters": filters, "scans": scans, "warnings": list(self.warnings), "star_trees": trees}
 
     def _table(self) -> Table:
         applied = sum(item.decision == APPLIED for item in self.filters)
         times = f"planned in {number_text(self.planning_ms)} ms"
         times += f", filled in {number_text(self.filling_ms)} ms" if self.filling_ms else ""
+        answered = used_tree(self.star_trees) and not self.filters
+        filters = "" if answered else f"{applied} of {counted(len(self.filters), 'candidate')} applied"
         notes = [item.sentence() for item in self.filters] + [scan.sentence() for scan in self.scans]
+        notes += [tree.sentence() for tree in self.star_trees]
         return Table(
-            title=f"{self.query}: {applied} of {counted(len(self.filters), 'candidate')} applied, {times}",
+            title=f"{self.query}: {', '.join(filter(None, (filters, trees_text(self.star_trees), times)))}",
             columns=COLUMNS,
             rows=[item.cells() for item in self.filters],
             notes=[*notes, *(f"warning: {text}" for text in self.warnings)],
-            empty=self.detail or NOTHING_CONSIDERED,
+            empty=self.detail or ("" if answered else NOTHING_CONSIDERED),
         )
 
 
@@ -216,7 +224,8 @@ def report_from_record(record: Json) -> Report:
     filters = with_names(_without_earlier_forms([entry for entry, is_minor in merged if not is_minor]))
     minor = next((asdict(entry) for entry, is_minor in merged if is_minor), None)
     idle = PLANNER_FAILED if _errors(decisions) else str(record.get("idle") or "")
-    reason, detail = ("", "") if filters else why_empty(minor, idle)
+    trees = tree_reports(decisions, record.get("tree_rows"))
+    reason, detail = ("", "") if filters or used_tree(trees) else why_empty(minor, idle)
     execution = record.get("execution")
     return Report(
         query=str(record.get("description") or ("an RDD" if execution is None else f"execution {execution}")),
@@ -229,6 +238,7 @@ def report_from_record(record: Json) -> Report:
         reason=reason,
         detail=detail,
         filling_ms=float(sum(fill.get("ms") or 0.0 for fill in fills)),
+        star_trees=trees,
     )
 
 

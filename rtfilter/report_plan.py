@@ -9,6 +9,7 @@ from typing import Any
 from planner.counted import counted
 from rtfilter.report_names import filter_name, numbered
 from rtfilter.report_table import Column, ShownAsTable, Table, number_text
+from rtfilter.report_trees import TreeReport, tree_reports, trees_text, used_tree
 
 Json = Mapping[str, Any]
 
@@ -100,11 +101,12 @@ class PlannedFilter:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(ShownAsTable):
-    """The filters that are planned for a query; nothing has run."""
+    """The filters that are planned for a query, and the star-trees that would answer its aggregates; nothing has run."""
 
     filters: tuple[PlannedFilter, ...]
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    trees: tuple[TreeReport, ...] = ()
 
     @classmethod
     def from_answers(cls, answers: Iterable[Json]) -> Explanation:
@@ -114,18 +116,21 @@ class Explanation(ShownAsTable):
         planned = [_planned_filter(candidate) for candidate in candidates if candidate.get("decision") == PLANNED]
         names = numbered(filter_name(each.probe, each.build) for each in planned)
         named = tuple(replace(each, id=name) for each, name in zip(planned, names, strict=True))
-        return cls(named, _errors(answers), warnings_of(answers))
+        return cls(named, _errors(answers), warnings_of(answers), tuple(each for each in tree_reports(answers) if each.used))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"filters": [asdict(item) for item in self.filters], "errors": list(self.errors), "warnings": list(self.warnings)}
+        """Plain lists, dicts and texts, ready for JSON."""
+        filters, trees = [asdict(item) for item in self.filters], [item.to_dict() for item in self.trees]
+        return {"filters": filters, "errors": list(self.errors), "warnings": list(self.warnings), "trees": trees}
 
     def _table(self) -> Table:
+        used = f", {counted(len(self.trees), 'star-tree')} used" if self.trees else ""
         return Table(
-            title=f"{counted(len(self.filters), 'filter')} planned",
+            title=f"{counted(len(self.filters), 'filter')} planned{used}",
             columns=[*map(Column, ("filter", "join", "kinds")), Column("gain ms", numeric=True)],
             rows=[item.cells() for item in self.filters],
-            notes=_notes(self.errors, self.warnings),
-            empty="No filter is planned; rtfilter.why_not(df) gives the reason for every join key.",
+            notes=[*(item.sentence() for item in self.trees), *_notes(self.errors, self.warnings)],
+            empty="" if self.trees else "No filter is planned; rtfilter.why_not(df) gives the reason for every join key.",
         )
 
 
@@ -162,7 +167,8 @@ class JoinKeyReason:
 class WhyNot(ShownAsTable):
     """Every pair of join keys of a query, and for those without a filter the reason; nothing has run.
 
-    `reason` and `detail` say why there is none, where there is none: a code and its sentence.
+    `reason` and `detail` say why there is none, where there is none and no star-tree would answer: a code and its sentence.
+    `trees`: for every aggregate and star-tree the first check that fails.
     """
 
     keys: tuple[JoinKeyReason, ...]
@@ -170,6 +176,7 @@ class WhyNot(ShownAsTable):
     warnings: tuple[str, ...] = ()
     reason: str = ""
     detail: str = ""
+    trees: tuple[TreeReport, ...] = ()
 
     @classmethod
     def from_answers(cls, answers: Iterable[Json], idle: str = "") -> WhyNot:
@@ -180,26 +187,30 @@ class WhyNot(ShownAsTable):
         names = numbered(filter_name(each.probe, each.build) for each in keys)
         named = tuple(replace(each, id=name) for each, name in zip(keys, names, strict=True))
         errors = _errors(answers)
-        why = ("", "") if keys else why_empty(minor, PLANNER_FAILED if errors else idle)
-        return cls(named, errors, warnings_of(answers), *why)
+        trees = tree_reports(answers)
+        why = ("", "") if keys or used_tree(trees) else why_empty(minor, PLANNER_FAILED if errors else idle)
+        return cls(named, errors, warnings_of(answers), *why, trees)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts and texts, ready for JSON."""
         return {
             **asdict(self),
             "keys": [item.to_dict() for item in self.keys],
+            "trees": [item.to_dict() for item in self.trees],
             "errors": list(self.errors),
             "warnings": list(self.warnings),
         }
 
     def _table(self) -> Table:
         without = sum(item.decision != PLANNED for item in self.keys)
+        keys = f"{counted(len(self.keys), 'pair')} of join keys, {without} without a filter"
+        sentences = [item.sentence() for item in self.keys if item.detail] + [item.sentence() for item in self.trees]
         return Table(
-            title=f"{counted(len(self.keys), 'pair')} of join keys, {without} without a filter",
+            title=", ".join(filter(None, (keys, trees_text(self.trees)))),
             columns=[*map(Column, ("filter", "join", "decision", "reason"))],
             rows=[item.cells() for item in self.keys],
-            notes=[*(item.sentence() for item in self.keys if item.detail), *_notes(self.errors, self.warnings)],
-            empty=self.detail or NOTHING_CONSIDERED,
+            notes=[*sentences, *_notes(self.errors, self.warnings)],
+            empty=self.detail or ("" if used_tree(self.trees) else NOTHING_CONSIDERED),
         )
 
 

@@ -110,9 +110,10 @@ def planned_decisions(df: DataFrame) -> tuple[list[dict[str, Any]], str]:
     inspect = inspector(spark)
     placed = list(_parsed(inspect.decisions(plan)))
     idle = str(inspect.idle(spark._jsparkSession, plan))
-    if placed or spark.conf.get("spark.sql.adaptive.enabled") == "true":
+    of_scans = [answer for answer in placed if "star_trees" not in answer]
+    if of_scans or spark.conf.get("spark.sql.adaptive.enabled") == "true":
         return placed, idle
-    return list(_parsed(inspect.judge(spark._jsparkSession, plan))), idle
+    return [*placed, *_parsed(inspect.judge(spark._jsparkSession, plan))], idle
 
 
 def in_own_session(df: DataFrame, conf: dict[str, str]) -> DataFrame:

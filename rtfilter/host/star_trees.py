@@ -15,6 +15,7 @@ from planner.plan.snapshot import parse_hints
 from planner.star_tree.facts import COUNT, TreeFacts
 from planner.star_tree.fit import Fit, fit
 from planner.star_tree.fragment import Relation, parse_fragment, relations
+from planner.star_tree.labels import aggregate_label
 from planner.star_tree.question import Question, question_of
 from planner.star_tree.reasons import TreeReason, TreeRefusal, TreeRefusedError
 from rtfilter.errors import IndexStorageError
@@ -73,7 +74,8 @@ def answer_star(packs: PackStore, trees: OpenedTrees, message: Mapping[str, Any]
     best = min(candidates, key=lambda each: (each.rows_read, each.tree.name), default=None)
     for each in candidates:
         entries.append(_entry_of(each, is_used=each is best, best=best))
-    return {"used": None if best is None else _used(best), "trees": entries}
+    asked = aggregate_label(fragment)
+    return {"used": None if best is None else _used(best), "trees": [{**entry, "aggregate": asked} for entry in entries]}
 
 
 def _asked(fragment: Any, relation: Relation) -> tuple[Question | None, TreeRefusal | None]:

@@ -63,7 +63,7 @@ LAYERS = (
     Layer("rtfilter/options", only=("rtfilter.errors", "rtfilter.option_texts", "rtfilter.options")),
     *(
         Layer(f"rtfilter/{report}", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner"))
-        for report in ("report", "report_digest", "report_plan", "report_table")
+        for report in ("report", "report_digest", "report_plan", "report_table", "report_trees")
     ),
     Layer("rtfilter/store", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),
     Layer("rtfilter/star_tree", forbidden=(*SPARK, *SUITES, *DRIVER_SIDE, "planner", "rtfilter.host")),

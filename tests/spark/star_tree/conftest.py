@@ -1,4 +1,4 @@
-"""A Spark session for tests of star-trees. It lacks the bridge: making trees needs none."""
+"""A Spark session for tests of star-trees."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from tests.spark.applications import application
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     scratch = tmp_path_factory.mktemp("spark")
     conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
-    with application("rtfilter star-tree tests", conf, scratch=scratch, layer=False) as session:
+    with application("rtfilter star-tree tests", conf, scratch=scratch) as session:
         yield session

@@ -1,0 +1,20 @@
+"""What people read of an aggregate: `sum(price), count(1) by store`."""
+
+from __future__ import annotations
+
+from planner.star_tree.fragment import Fragment
+
+# Of functions, and of what is grouped by.
+MOST_CHARACTERS = 60
+
+
+def aggregate_label(fragment: Fragment) -> str:
+    """The functions of an aggregate and what it groups by, cut where it is long."""
+    functions = _cut(", ".join(each.text for each in fragment.aggregates)) or "distinct values"
+    # Spark gives the computed keys a name of its own, which begins with `_`.
+    keys = [each.name if each.is_column and not each.name.startswith("_") else "an expression" for each in fragment.grouping]
+    return f"{functions} by {_cut(', '.join(keys))}" if keys else functions
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"

@@ -38,16 +38,18 @@ class TreeReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TreeRefusal:
-    """Why a tree does not answer. `columns`: those of the table that another tree would need as dimensions to answer."""
+    """Why a tree does not answer. `columns`: those of the table that another tree would need as dimensions to answer, `measure`:
+    what it would need to hold, such as `sum(x)`."""
 
     reason: TreeReason
     detail: str
     columns: tuple[str, ...] = ()
+    measure: str = ""
 
 
 class TreeRefusedError(Exception):
     """Carries a refusal up to where the tree was considered."""
 
-    def __init__(self, reason: TreeReason, detail: str, columns: tuple[str, ...] = ()) -> None:
+    def __init__(self, reason: TreeReason, detail: str, columns: tuple[str, ...] = (), measure: str = "") -> None:
         super().__init__(detail)
-        self.refusal = TreeRefusal(reason, detail, columns)
+        self.refusal = TreeRefusal(reason, detail, columns, measure)

@@ -71,7 +71,8 @@ class _Case:
     def require(self, stored: str) -> str:
         """The name, where the tree has such a column. Raises TreeRefusedError."""
         if stored not in self.facts.stored:
-            raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.aggregate.text} needs {stored}, which the tree does not hold.")
+            detail = f"{self.aggregate.text} needs {stored}, which the tree does not hold."
+            raise TreeRefusedError(TreeReason.NOT_STORED, detail, measure=stored)
         return stored
 
     @property
@@ -82,7 +83,8 @@ class _Case:
         """The one column of the table that is the argument. Raises TreeRefusedError."""
         column = column_of(self.question, self.aggregate.args[0])
         if column is None:
-            raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.aggregate.text} is of an expression that the tree does not hold.")
+            detail = f"{self.aggregate.text} is of an expression that the tree does not hold."
+            raise TreeRefusedError(TreeReason.NOT_STORED, detail, tuple(sorted(self.asked - set(self.facts.dimensions))))
         return column.name
 
 
@@ -143,9 +145,11 @@ class _Summand:
             self.told_apart |= names
             self.stored.add(COUNT)
             return {"times_count": term.number}
-        raise TreeRefusedError(
-            TreeReason.NOT_STORED, f"{self.case.aggregate.text} sums an expression that can't be made of stored sums."
-        )
+        if column is not None:
+            self.case.require(f"sum({column.name})")
+        lacking = sorted(names - set(self.case.facts.dimensions)) if term.type in WHOLE else ()
+        detail = f"{self.case.aggregate.text} sums an expression that can't be made of stored sums."
+        raise TreeRefusedError(TreeReason.NOT_STORED, detail, tuple(lacking))
 
     def _choice(self, term: Term) -> dict[str, Any]:
         """A choice by columns that are told apart: the same branch is taken by all rows that are together in a row of the tree."""

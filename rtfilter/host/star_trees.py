@@ -12,16 +12,15 @@ import numpy as np
 from planner.counted import counted
 from planner.inputs.table_hints import stored_of
 from planner.plan.snapshot import parse_hints
-from planner.star_tree.facts import COUNT, TreeFacts
 from planner.star_tree.fit import Fit, fit
 from planner.star_tree.fragment import Relation, parse_fragment, relations
 from planner.star_tree.labels import aggregate_label
 from planner.star_tree.question import Question, question_of
 from planner.star_tree.reasons import TreeReason, TreeRefusal, TreeRefusedError
 from rtfilter.errors import IndexStorageError
+from rtfilter.host.tree_facts import Known, facts_of, helpful_change
 from rtfilter.options import Options
 from rtfilter.star_tree.conditions import NOT_UNDERSTOOD, ConditionRefusedError, passing_codes
-from rtfilter.star_tree.measures import parse_measures
 from rtfilter.star_tree.opened_trees import Covered, FoundTree, OpenedTrees, covered
 from rtfilter.star_tree.row_types import spark_type_of_column
 from rtfilter.star_tree.traverse import visit
@@ -61,6 +60,7 @@ def answer_star(packs: PackStore, trees: OpenedTrees, message: Mapping[str, Any]
         return {"unknown": unknown}
     entries: list[dict[str, Any]] = []
     candidates: list[_Candidate] = []
+    known = Known(trees, packs.seen)
     for relation in tables:
         files = lists[relation.number] or ()
         found = _trees_of(trees, files, options.store_location)
@@ -70,7 +70,8 @@ def answer_star(packs: PackStore, trees: OpenedTrees, message: Mapping[str, Any]
             if isinstance(outcome, _Candidate):
                 candidates.append(outcome)
             elif outcome is not None:
-                entries.append(_entry(tree, relation, outcome))
+                change = helpful_change(known, tree, question, outcome.reason, files, options) if question else ""
+                entries.append({**_entry(tree, relation, outcome), "change": change})
     best = min(candidates, key=lambda each: (each.rows_read, each.tree.name), default=None)
     for each in candidates:
         entries.append(_entry_of(each, is_used=each is best, best=best))
@@ -106,7 +107,9 @@ def _considered(
             raise TreeRefusedError(TreeReason.HINT_SKIP, "a hint of the query says not to use it.")
         found = covered(trees, tree, files)
         _require_fresh(found, files, options)
-        fitted = fit(question, _facts(tree.snapshot.definition, found), floats=options.startree_floats)
+        fitted = fit(
+            question, facts_of(tree.snapshot.definition, found.segments, raw=bool(found.raw)), floats=options.startree_floats
+        )
         opened = [trees.segment(tree, segment) for segment in found.segments]
         ranges = tuple(_ranges(each, question, fitted, tree.snapshot.definition) for each in opened)
         rows_read = sum(int((each[:, 1] - each[:, 0]).sum()) for each in ranges)
@@ -139,19 +142,6 @@ def _require_fresh(found: Covered, files: Sequence[FileIdentity], options: Optio
             TreeReason.TOO_STALE,
             f"it does not cover {beside / total:.0%} of the table's bytes, above rtfilter.index.maxStale; use refresh.{changed}",
         )
-
-
-def _facts(definition: TreeDefinition, found: Covered) -> TreeFacts:
-    measures = parse_measures(definition.measures, definition.types, floats=True)
-    stored = {COUNT}
-    for measure in measures:
-        if measure.column is not None:
-            stored.add(f"{'sum' if measure.function == 'avg' else measure.function}({measure.column})")
-            stored.add(f"count({measure.column})")
-    largest = {name: max(each.largest.get(name, 0) for each in found.segments) for name in found.segments[0].largest}
-    rows = sum(segment.table_rows for segment in found.segments)
-    types = definition.types
-    return TreeFacts(definition.name, types, definition.dimensions, frozenset(stored), rows, largest, bool(found.raw))
 
 
 def _ranges(opened: OpenedTree, question: Question, fitted: Fit, definition: TreeDefinition) -> np.ndarray[Any, Any]:

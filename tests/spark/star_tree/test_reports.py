@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -64,6 +65,40 @@ def test_a_query_that_no_tree_answered(on: SparkSession) -> None:
         ("cube", False, "NO_DIMENSION", ("name",)),
         ("wide", False, "NO_DIMENSION", ("name",)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "change"),
+    [
+        (BY_NAME, "one dimension more: name"),
+        ("select store, sum(y), avg(price) from sales group by store", "2 measures more: sum(y), sum(price)"),
+        (
+            "select name, max(y) from sales where item < 9 group by name",
+            "2 dimensions more: item, name, and one measure more: max(y)",
+        ),
+        ("select sum(weight) from sales", "one measure more: sum(weight), and rtfilter.startree.floats=true"),
+        ("select store, collect_list(x) from sales group by store", ""),
+        ("select /*+ RTFILTER(skip()) */ name, sum(x) from sales group by name", ""),
+    ],
+)
+def test_a_refused_tree_says_what_would_let_it_answer(on: SparkSession, sql: str, change: str) -> None:
+    (cube,) = (each for each in rtfilter.why_not(on.sql(sql)).trees if each.name == "cube")
+    assert not cube.used and cube.change == change
+    assert (f"It would answer with {change}." in cube.sentence()) == bool(change)
+
+
+def test_a_tree_of_too_few_files_wants_a_refresh(on: SparkSession, table: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "sales"
+    shutil.copytree(table, copy)
+    pq.write_table(sales(seed=2), copy / "part-9.parquet")
+    on.read.parquet(str(copy)).createOrReplaceTempView("sales")
+    on.conf.set("rtfilter.index.maxStale", "0.2")
+    off_rows, on_rows = both_ways(on, BY_STORE)
+    assert off_rows == on_rows
+    assert {(each.name, each.reason, each.change) for each in latest(on).star_trees} == {
+        ("cube", "TOO_STALE", "a refresh"),
+        ("wide", "TOO_STALE", "a refresh"),
+    }
 
 
 def test_explain_shows_the_trees_that_would_be_used(on: SparkSession) -> None:

@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rtfilter.advice.trials.foreseen import foreseen_packs
 from rtfilter.advice.trials.questions import question
-from rtfilter.advice.trials.trial import Trial, try_table
+from rtfilter.advice.trials.trial import Built, Question, Trial, try_table
 from rtfilter.advice.workload.literals import BETWEEN, LIKE, Literals
 from rtfilter.advice.workload.predicates import Leaf, Operator
 from rtfilter.store.index_actions.actions import create
@@ -130,6 +129,14 @@ def _queries(column: str, values: Any, kind: type[Sketch], count: int) -> Iterat
             yield f"{column} between {value} and {high}", Literals((value, high), BETWEEN), Operator.RANGE
         else:
             yield f"{column} in {others[:2]}", Literals(tuple(dict.fromkeys(others[:2]))), Operator.IN
+
+
+def foreseen_packs(trial: Trial, asked: Question, built: Built) -> float:
+    """Packs of the whole table that one call keeps: those of the sample for sure, of the others the same share."""
+    within = asked.bounded[trial.sample.at]
+    seen, kept = int(np.count_nonzero(within)), int(np.count_nonzero(trial.kept(asked, built)))
+    rest = int(np.count_nonzero(asked.bounded)) - seen
+    return kept + rest * (kept / seen if seen else 1.0)
 
 
 def _case(layout: str, sketch: Sketch, name: str, leaf: Leaf, trial: Trial, index: PackIndex) -> Case:

@@ -29,12 +29,23 @@ class Shape:
     calls: Calls | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What a runtime filter of a join left of a table's packs. `keys`: how many it had; None where it was no set of keys."""
+
+    table: str
+    key: str
+    kept: int
+    total: int
+    keys: int | None = None
+
+
 @dataclass(slots=True)
 class OwnQuery:
-    """One line: what it is a call of, what runtime filters left of packs as (table, key, kept, total), and literals if known."""
+    """One line: what it is a call of, what runtime filters left of packs, and literals if known."""
 
     shape: Shape
-    joined: tuple[tuple[str, str, int, int], ...] = ()
+    joined: tuple[Joined, ...] = ()
     sample: Sample = ()
 
 
@@ -58,7 +69,7 @@ class OwnLines:
                 known = self._shape(shape)
                 if len(self._known) < MOST_SHAPES:
                     self._known[shape["digest"]] = known
-            return OwnQuery(known, tuple(self._joined(scans)), _sample(known, scans))
+            return OwnQuery(known, tuple(self._joined(scans, line.get("filters") or ())), _sample(known, scans))
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
             return UNREADABLE
 
@@ -78,13 +89,14 @@ class OwnLines:
         )
         return Shape(fingerprint, tuple((number, _places(scans[number]["predicate"])) for _, number in known))
 
-    def _joined(self, scans: Sequence[Json]) -> Iterator[tuple[str, str, int, int]]:
+    def _joined(self, scans: Sequence[Json], filters: Sequence[Json]) -> Iterator[Joined]:
         for scan in scans:
             measured = [join for join in scan["joins"] if "packs_kept" in join]
             table = self._table(scan) if measured else None
             if table is not None:
                 for join in measured:
-                    yield table.name, _naming(table)(join["column"]), int(join["packs_kept"]), int(join["packs_total"])
+                    name, packs = _naming(table)(join["column"]), (int(join["packs_kept"]), int(join["packs_total"]))
+                    yield Joined(table.name, name, *packs, _keys(join, f"{scan['table']}.{join['column']}", filters))
 
     def _table(self, scan: Json) -> TableStatistics | None:
         """By the place of its files, which may be a part of the table's, else by name."""
@@ -95,6 +107,15 @@ class OwnLines:
                     return self._by_path[path]
                 path = path.rpartition("/")[0]
         return self._by_name.get(scan["table"].lower())
+
+
+def _keys(join: Json, probe: str, filters: Sequence[Json]) -> int | None:
+    """How many keys the filter of a join had, if a set: the first one with these packs is that of the join."""
+    packs = join["packs_kept"], join["packs_total"]
+    for each in filters:
+        if each.get("probe") == probe and (each.get("packs_kept"), each.get("packs_total")) == packs:
+            return int(each["keys"]) if each.get("kind") == "set" and each.get("keys") else None
+    return None
 
 
 def _plain_path(path: str) -> str:

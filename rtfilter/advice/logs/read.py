@@ -80,8 +80,8 @@ class LogReader:
             shape.calls = self.reading.workload.setdefault(shape.fingerprint, Calls())
         calls = shape.calls
         calls.add(line.weight, line.ms, None, found.sample, line.day)
-        for table, key, kept, total in found.joined:
-            calls.add_joined(table, key, kept, total)
+        for each in found.joined:
+            calls.add_joined(each.table, each.key, each.kept, each.total, each.keys)
 
     def _add(self, text: str, place: str, weight: Exact, ms: Exact | None, entries: int | None, day: int | None = None) -> None:
         if text in self._texts:

@@ -17,7 +17,8 @@ class Asking:
     """The queries of one kind, as far as one table goes. `ms`: of the time of all their calls this table's share.
 
     `samples`: the literals of some calls, leaf by leaf, with the weights of the calls. `joined`: by join key the share of packs
-    that runtime filters on it have left, where the log has measured it.
+    that runtime filters on it have left, where the log has measured it. `joined_by`: of what they left the part that was left by
+    filters of so many keys, by join key; less than all where the log does not say how many.
     """
 
     fingerprint: Fingerprint
@@ -26,6 +27,7 @@ class Asking:
     ms: float | None
     samples: Mapping[tuple[Literals | None, ...], float] = field(default_factory=dict)
     joined: Mapping[str, float] = field(default_factory=dict)
+    joined_by: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     @property
     def joined_share(self) -> float:
@@ -41,8 +43,14 @@ def askings(workload: Sequence[tuple[Fingerprint, Calls]], tables: Mapping[str, 
         total = None if None in sizes else math.fsum(size or 0.0 for size in sizes)
         for place, (use, size) in enumerate(zip(fingerprint.uses, sizes, strict=True)):
             ms = None if calls.total_ms is None or not total else calls.total_ms * (size or 0.0) / total
-            joined = {key: each.share for (table, key), each in sorted(calls.joined.items()) if table == use.table and each.total}
-            asking = Asking(fingerprint, use, float(calls.weight), ms, _samples_of_use(calls, place), joined)
+            measured = {key: each for (table, key), each in sorted(calls.joined.items()) if table == use.table and each.total}
+            joined = {key: each.share for key, each in measured.items()}
+            parts = {
+                key: {keys: kept / each.kept for keys, kept in sorted(each.by_keys.items())}
+                for key, each in measured.items()
+                if each.kept and each.by_keys
+            }
+            asking = Asking(fingerprint, use, float(calls.weight), ms, _samples_of_use(calls, place), joined, parts)
             found.setdefault(use.table, []).append(asking)
     return found
 

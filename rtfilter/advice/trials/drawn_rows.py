@@ -63,9 +63,17 @@ def _of_pack(sample: PackSample, place: int, columns: list[str], count: int) -> 
         with pq.ParquetFile(pack.file.local, coerce_int96_timestamp_unit="us") as file:
             table = file.read_row_group(pack.number, columns=columns, use_threads=False)
         found: list[dict[str, Any]] = table.select(columns).take(pa.array(at, pa.int64())).to_pylist()
-        return [DrawnRow(place, {column: literal_of(value) for column, value in row.items()}) for row in found]
-    except (pa.ArrowException, OSError, KeyError, NoKeyError):
+        return [DrawnRow(place, {column: _known(value) for column, value in row.items()}) for row in found]
+    except (pa.ArrowException, OSError, KeyError):
         return []
+
+
+def _known(value: Any) -> Literal:
+    """A value as a literal, NULL where there is none: such a row is passed over by whoever asks for it."""
+    try:
+        return literal_of(value)
+    except NoKeyError:
+        return None
 
 
 def drawn_calls(predicate: Predicate, rows: Sequence[DrawnRow]) -> list[DrawnCall]:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rtfilter.advice.trials.drawn_keys import MOST_KEYS, ColumnKeys, column_keys
 from rtfilter.advice.trials.drawn_rows import DRAWN_ROWS, DrawnRow, draw_rows, drawn_calls
 from rtfilter.advice.trials.existing_indexes import ExistingIndex, existing_indexes
 from rtfilter.advice.trials.pack_sample import PackSample, kinds_for, sample_packs
@@ -49,6 +50,8 @@ class Trial:
         self._rows: tuple[DrawnRow, ...] | None = None
         self._of_calls: dict[tuple[Predicate, tuple[Literals | None, ...]], Question] = {}
         self._of_rows: dict[tuple[Predicate, int], tuple[Question, ...]] = {}
+        self._keys: dict[str, ColumnKeys | None] = {}
+        self._of_keys: dict[tuple[str, int], tuple[Question, ...]] = {}
         self._own: SparksOwn | None = None
         # By the identity of a predicate, which stays alive beside it.
         self._left_out: dict[int, tuple[SketchPredicate, Floats]] = {}
@@ -87,6 +90,21 @@ class Trial:
             asked = ((question(predicate, call.literals, self.sample.table.types), call.places) for call in calls)
             self._of_rows[predicate, most] = tuple(self._question(each, 1 / len(calls), places) for each, places in asked)
         return self._of_rows[predicate, most]
+
+    def joined(self, column: str, count: int, distinct: float | None) -> tuple[Question, ...]:
+        """Whether packs have one of so many keys of a join, which are drawn from the column. `distinct`: how many values it has.
+
+        None where there are too many keys to say, or values can't be read.
+        """
+        if count > MOST_KEYS or column not in self.sample.table.types:
+            return ()
+        if column not in self._keys:
+            self._keys[column] = column_keys(self.sample, column, distinct)
+        keys = self._keys[column]
+        if (column, count) not in self._of_keys:
+            draws = [] if keys is None else keys.draws(count)
+            self._of_keys[column, count] = tuple(self._question(each, 1 / len(draws), ()) for each in draws)
+        return self._of_keys[column, count]
 
     def _of_log(self, predicate: Predicate, literals: tuple[Literals | None, ...], weight: float) -> Question:
         """One call of the log, made once: both halves of a back-test ask it again."""

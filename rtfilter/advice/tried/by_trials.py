@@ -26,7 +26,10 @@ from rtfilter.store.sketches.kinds import Sketch
 
 def trial_of(asked: Sequence[Asking], table: TableStatistics, most_packs: int) -> Trial | None:
     """Sketches of the columns that are asked for, tried on a sample; None where nothing is known to weigh them by."""
-    columns = sorted({name for each in asked for leaf in leaves(each.use.predicate) for name in leaf.columns})
+    columns = sorted(
+        {name for each in asked for leaf in leaves(each.use.predicate) for name in leaf.columns}
+        | {name for each in asked for name in each.joined_by}
+    )
     known = [column.name for name in columns if (column := table.column(name)) is not None]
     return try_table(table.name, table.path, known, most_packs) if table.path and table.has_bytes else None
 
@@ -107,6 +110,8 @@ def _item(sketch: Sketch, gain: TriedGain, tried: TriedTable) -> Item:
     share = gain.bytes / tried.read_today if tried.read_today else 0.0
     packs = f"{tried.trial.sampled} of {counted(tried.trial.packs, 'row group')}"
     reason = f"Tried on {packs}. {counted(len(gain.kept), 'kind', 'kinds')} of queries would read {share:.1%} less of the table."
+    if any(sketch.column in {join.column for join in each.joins} for each in tried.asked):
+        reason += " For keys of joins stand as many values of the column as the log counted."
     upkeep = tried.upkeep_ms(sketch) if gain.ms is not None else None
     net, bounds = gain.ms, (gain.low, gain.high)
     if gain.ms is not None and upkeep:

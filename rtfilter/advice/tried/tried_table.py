@@ -16,6 +16,7 @@ from rtfilter.advice.trials.costs import gb_per_day, refresh_seconds
 from rtfilter.advice.trials.trial import Built, Floats, Question, Trial, bounded_sample
 from rtfilter.advice.tried.intervals import interval
 from rtfilter.advice.tried.reading_speed import ms_per_byte
+from rtfilter.advice.tried.tried_join import TriedJoin, tried_joins
 from rtfilter.advice.workload.predicates import leaves
 from rtfilter.store.sketches.kinds import Sketch
 
@@ -31,7 +32,7 @@ MOST_SCREENED = 64
 class TriedAsking:
     """The queries of one kind on a table, and what they keep of its packs. `read`: bytes that all calls would read without
     conditions of their own: those of all packs, less what runtime filters of joins were measured to reject.
-    `pack_bytes`: what one call would read of one pack.
+    `pack_bytes`: what one call would read of one pack. `columns`: of conditions; `joins`: on whose keys indexes may help filters.
     """
 
     asking: Asking
@@ -39,23 +40,39 @@ class TriedAsking:
     read: float
     pack_bytes: float
     columns: frozenset[str]
+    joins: tuple[TriedJoin, ...] = ()
     _shares: dict[Built, Floats] = field(default_factory=dict)
     _read_shares: dict[Built, Floats] = field(default_factory=dict)
 
+    @property
+    def touched(self) -> frozenset[str]:
+        """The columns whose indexes may help."""
+        return self.columns | {join.column for join in self.joins}
+
     def kept(self, trial: Trial, built: Built) -> Floats:
-        """What each sampled pack says of the share that is kept; all of it where nothing is asked that could be tried."""
-        mine = frozenset(sketch for sketch in built if sketch.column in self.columns)
+        """What each sampled pack says of the share that is kept, of what filters of joins leave today; all of it where nothing is
+        asked that could be tried."""
+        mine = frozenset(sketch for sketch in built if sketch.column in self.touched)
         if mine not in self._shares:
-            self._shares[mine] = trial.kept_share(self.questions, mine) if self.questions else np.ones(trial.sampled)
+            found = trial.kept_share(self.questions, mine) if self.questions else np.ones(trial.sampled)
+            self._shares[mine] = found * self._by_joins(trial, mine)
         return self._shares[mine]
 
     def reads(self, trial: Trial, built: Built) -> Floats:
         """The same of the share of bytes that is read: of packs that Spark leaves out by itself little, but not nothing."""
-        mine = frozenset(sketch for sketch in built if sketch.column in self.columns)
+        mine = frozenset(sketch for sketch in built if sketch.column in self.touched)
         if mine not in self._read_shares:
             found = trial.read_share(self.questions, mine, self.pack_bytes) if self.questions else np.ones(trial.sampled)
-            self._read_shares[mine] = found
+            self._read_shares[mine] = found * self._by_joins(trial, mine)
         return self._read_shares[mine]
+
+    def _by_joins(self, trial: Trial, mine: Built) -> float:
+        """As if the joins had nothing to do with each other, nor with the conditions."""
+        return math.prod(join.ratio(trial, mine) for join in self.joins)
+
+    def judged(self, trial: Trial) -> float:
+        """How many of the sampled packs footers leave to be judged, on average over the calls."""
+        return bounded_sample(self.questions, trial.sample) if self.questions else float(trial.sampled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +120,8 @@ class TriedTable:
         columns = frozenset(name for leaf in leaves(predicate) for name in leaf.columns)
         of_call = column_bytes(asking.use, self.table)
         read, pack_bytes = asking.weight * of_call * asking.joined_share, of_call / max(1, self.trial.packs)
-        return TriedAsking(asking, questions, read, pack_bytes, columns)
+        values = {column.name: column.cardinality for column in self.table.columns.values()}
+        return TriedAsking(asking, questions, read, pack_bytes, columns, tried_joins(asking, self.trial, values))
 
     def upkeep_ms(self, sketch: Sketch) -> float | None:
         """How long refreshes take over the days of the log, as fast as the table grows; None where one of them is not known."""
@@ -118,14 +136,14 @@ class TriedTable:
 
     def _rejects_some(self, sketch: Sketch) -> bool:
         there = self.trial.existing
-        touched = [each for each in self.asked if sketch.column in each.columns]
+        touched = [each for each in self.asked if sketch.column in each.touched]
         touched.sort(key=lambda each: (-each.read, each.asking.fingerprint.id))
         shares = ((each.kept(self.trial, there), each.kept(self.trial, there | {sketch})) for each in touched[:MOST_SCREENED])
         return any(bool((after < before).any()) for before, after in shares)
 
     def possible(self) -> list[Sketch]:
         """The sketches of columns that are asked for, but for those that an index has."""
-        asked = {name for each in self.asked for name in each.columns}
+        asked = {name for each in self.asked for name in each.touched}
         there = {(sketch.column, sketch.kind) for sketch in self.trial.existing}
         mine = [sketch for sketch in self.trial.sample.sketches if sketch.column in asked]
         # Only those that `rtfilter index create` makes without further options: others are there because an index has them.
@@ -140,14 +158,14 @@ class TriedTable:
         times: list[float] = []
         kept: list[KeptBefore] = []
         for each in self.asked:
-            if not columns & each.columns:
+            if not columns & each.touched:
                 continue
             before, now = each.reads(self.trial, built), each.reads(self.trial, after)
             difference = float((before - now).mean())
             if difference <= 0:
                 continue
             saved += each.read * (before - now)
-            sampled = bounded_sample(each.questions, self.trial.sample)
+            sampled = each.judged(self.trial)
             possible.append(each.read * float(before.mean()))
             seen.append(each.read * float(before.mean()) * sampled)
             if (ms := self.saved_ms(each, float(before.mean()), float(now.mean()))) is not None:
@@ -164,6 +182,6 @@ class TriedTable:
         return max(1, self.trial.sampled)
 
     def _kept(self, each: TriedAsking, before: Floats, now: Floats, sampled: float) -> KeptBefore:
-        least, share = float(before.mean()), float(now.mean())
+        least, share = (each.asking.joined_share * float(kept.mean()) for kept in (before, now))
         low, high = interval(min(1.0, share / least) if least else 0.0, sampled, self.trial.packs * sampled / self._m)
         return KeptBefore(each.asking.fingerprint.id, least, share, low * least, high * least)

@@ -19,6 +19,12 @@ def reasons_of(tried: TriedTable, items: list[Item]) -> dict[str, str]:
 
 def _why(each: TriedAsking, tried: TriedTable) -> str:
     trial = tried.trial
+    if each.asking.use.predicate is None and each.joins:
+        names = ", ".join(join.column for join in each.joins)
+        best = float(each.kept(trial, trial.existing | frozenset(tried.candidates())).mean())
+        return (
+            f"of what runtime filters on {names} leave today every sketch would leave {best:.1%}: too little, or it fits no budget"
+        )
     if each.asking.use.predicate is None:
         return "it has no condition of its own" + (": runtime filters may help its joins" if each.asking.use.join_keys else "")
     if not each.questions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -70,12 +71,21 @@ def digest_of(sample: Sample) -> bytes:
     return hashlib.blake2b(repr(sample).encode(), digest_size=8).digest()
 
 
+def about(count: int) -> int:
+    """A number of keys within a fifth: what differs by less is counted together."""
+    return round(2 ** (round(2 * math.log2(count)) / 2))
+
+
 @dataclass(slots=True)
 class PackShare:
-    """How many packs scans had when runtime filters of a join looked at them, and how many were left: sums over all calls."""
+    """How many packs scans had when runtime filters of a join looked at them, and how many were left: sums over all calls.
+
+    `by_keys`: what was left by filters of so many keys, rounded (`about`), where that is known.
+    """
 
     kept: int = 0
     total: int = 0
+    by_keys: Counter[int] = field(default_factory=Counter)
 
     @property
     def share(self) -> float:
@@ -102,10 +112,12 @@ class Calls:
     days: Counter[int] = field(default_factory=Counter)
     _digests: list[tuple[bytes, Sample]] = field(default_factory=list)
 
-    def add_joined(self, table: str, key: str, kept: int, total: int) -> None:
+    def add_joined(self, table: str, key: str, kept: int, total: int, keys: int | None = None) -> None:
         found = self.joined.setdefault((table, key), PackShare())
         found.kept += kept
         found.total += total
+        if keys:
+            found.by_keys[about(keys)] += kept
 
     def add(self, weight: Exact, ms: Exact | None, entries: int | None, sample: Sample = (), day: int | None = None) -> None:
         self.lines += 1

@@ -21,7 +21,8 @@ class TreeReport:
     that check. `change` is the smallest change that would let the tree answer, empty where none is known.
     `rows_read`: rows of the tree that were chosen for the query, in place of the `base_rows` that the tree stands for. `raw_files`:
     files that it does not cover, which are read beside it. `rows_decoded`: rows that Spark's scans of the tree put out, in whole
-    pages; None where it was not used, or nothing has run. Other counts are None where the check before had failed.
+    pages; None where it was not used, or nothing has run. Other counts are None where the check before had failed. `computed`:
+    `aggregate` holds expressions, in which literals of the query may stand.
     """
 
     name: str
@@ -36,10 +37,13 @@ class TreeReport:
     base_rows: int | None = None
     raw_files: int | None = None
     lacking: tuple[str, ...] = ()
+    computed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and texts, ready for JSON."""
-        return {**asdict(self), "lacking": list(self.lacking)}
+        fields = asdict(self)
+        del fields["computed"]
+        return {**fields, "lacking": list(self.lacking)}
 
     def sentence(self) -> str:
         asked = f" for {self.aggregate}" if self.aggregate else ""
@@ -80,6 +84,7 @@ def _tree_report(entry: Json, rows_decoded: int | None) -> TreeReport:
     return TreeReport(
         **{name: str(entry.get(name) or "") for name in texts},
         used=is_used,
+        computed=entry.get("computed") is not False,
         rows_read=entry.get("rows_read"),
         rows_decoded=rows_decoded if is_used else None,
         base_rows=entry.get("base_rows"),

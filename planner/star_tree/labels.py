@@ -16,5 +16,12 @@ def aggregate_label(fragment: Fragment) -> str:
     return f"{functions} by {_cut(', '.join(keys))}" if keys else functions
 
 
+def is_computed(fragment: Fragment) -> bool:
+    """Whether a function is of more than columns, so that literals of the query may stand in its text."""
+    return any(not arg.is_column and arg.value != "1" for each in fragment.aggregates for arg in each.args) or any(
+        each.condition is not None for each in fragment.aggregates
+    )
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"

@@ -14,7 +14,7 @@ from planner.inputs.table_hints import stored_of
 from planner.plan.snapshot import parse_hints
 from planner.star_tree.fit import Fit, fit
 from planner.star_tree.fragment import Relation, parse_fragment, relations
-from planner.star_tree.labels import aggregate_label
+from planner.star_tree.labels import aggregate_label, is_computed
 from planner.star_tree.question import Question, question_of
 from planner.star_tree.reasons import TreeReason, TreeRefusal, TreeRefusedError
 from rtfilter.errors import IndexStorageError
@@ -75,8 +75,8 @@ def answer_star(packs: PackStore, trees: OpenedTrees, message: Mapping[str, Any]
     best = min(candidates, key=lambda each: (each.rows_read, each.tree.name), default=None)
     for each in candidates:
         entries.append(_entry_of(each, is_used=each is best, best=best))
-    asked = aggregate_label(fragment)
-    return {"used": None if best is None else _used(best), "trees": [{**entry, "aggregate": asked} for entry in entries]}
+    asked = {"aggregate": aggregate_label(fragment), "computed": is_computed(fragment)}
+    return {"used": None if best is None else _used(best), "trees": [{**entry, **asked} for entry in entries]}
 
 
 def _asked(fragment: Any, relation: Relation) -> tuple[Question | None, TreeRefusal | None]:

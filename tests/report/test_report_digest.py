@@ -58,3 +58,30 @@ def test_a_failure_s_own_words_are_digested_too() -> None:
 def test_with_literals_everything_is_as_the_report_has_it() -> None:
     text = line(True, description="SELECT 'zebra'")
     assert json.loads(text)["query"] == "SELECT 'zebra'" and CONDITION in text and COMPUTED in text
+
+
+def test_literals_in_aggregates_are_digested() -> None:
+    computed = "sum((CASE WHEN (s = zebra) THEN x END)) by store"
+    told = {"name": "cube", "table": "t", "aggregate": computed, "computed": True, "used": False, "reason": "NOT_STORED"}
+    plain = {
+        **told,
+        "aggregate": "sum(x) by store",
+        "computed": False,
+        "detail": "sum(x) needs sum(x), which the tree does not hold.",
+    }
+    entries = [
+        {**told, "detail": f"{computed} sums an expression."},
+        plain,
+        {**told, "reason": "USED", "detail": "3 rows of the tree in place of 4,711 of the table."},
+        {**plain, "reason": "UNREADABLE", "detail": "Where is 'zebra'?"},
+    ]
+    plans = [{"decision": "d1", "star_trees": entries}]
+    text = log_line(record(plans), datetime.now(UTC)).decode()
+    assert "zebra" not in text
+    first, second, third, fourth = json.loads(text)["star_trees"]
+    assert first["aggregate"] == third["aggregate"] == digest_of(computed)
+    assert first["detail"] == digest_of(f"{computed} sums an expression.")
+    assert (second["aggregate"], second["detail"]) == (plain["aggregate"], plain["detail"])
+    assert third["detail"] == "3 rows of the tree in place of 4,711 of the table."
+    assert fourth["detail"].startswith("Where is #")
+    assert "zebra" in log_line(record(plans), datetime.now(UTC), literals=True).decode()

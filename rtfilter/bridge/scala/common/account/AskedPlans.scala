@@ -49,9 +49,9 @@ object AskedPlans {
   }
 
   /** Checked on 4.3: a subquery that is pushed into a scan stands in the filter above as well, under the same id. */
-  private def plans(plan: SparkPlan, seen: mutable.Set[ExprId]): Seq[SparkPlan] = plan match {
+  private def plans(asPlanned: SparkPlan, seen: mutable.Set[ExprId]): Seq[SparkPlan] = UseStarTrees.undone(asPlanned) match {
     case adaptive: AdaptiveSparkPlanExec => plans(adaptive.initialPlan, seen)
-    case _ => plan +: plan.collect { case node => node }.flatMap {
+    case plan => plan +: plan.collect { case node => node }.flatMap {
       case adaptive: AdaptiveSparkPlanExec => plans(adaptive, seen)
       // What a cache reads it reads for the first query that asks for it.
       case cache: InMemoryTableScanExec if cache.relation.cachedPlan.getTagValue(Told).isEmpty =>

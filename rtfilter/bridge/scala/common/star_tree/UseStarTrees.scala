@@ -77,6 +77,13 @@ object UseStarTrees {
   /** Whether rows of a tree are read. */
   def isIn(plan: SparkPlan): Boolean = plan.exists { case TreeFiles(_, _) => true; case _ => false }
 
+  /** A plan with the tables of its query where it reads trees, to be looked at and not to be run. Tags as in `decisions`. */
+  def undone(plan: SparkPlan): SparkPlan = if (!isIn(plan)) plan else plan.transformDown {
+    case node if original(node).isDefined => node.session.sessionState.planner.plan(original(node).get).next()
+  }
+
+  private def original(node: SparkPlan): Option[LogicalPlan] = node.logicalLink.flatMap(_.getTagValue(Original))
+
   /** A plan as it was before trees. */
   def undone(plan: LogicalPlan): LogicalPlan = plan.transformDown { case node if node.getTagValue(Original).isDefined => node.getTagValue(Original).get }
 }

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
         UnsupportedSparkError,
     )
     from rtfilter.index.api import Index
-    from rtfilter.index.find import indexes
+    from rtfilter.index.find import indexes, star_trees
+    from rtfilter.index.star_tree_api import StarTree
     from rtfilter.inspection import explain, last_report, why_not
     from rtfilter.session import attach, configure, prune, pruned, spark_conf
     from rtfilter.store.sketches.kinds import Bloom, CMap, Histogram, MinMax, ValueSet
@@ -41,7 +42,8 @@ _HOMES = {
     "rtfilter.session": ("attach", "configure", "prune", "pruned", "spark_conf"),
     "rtfilter.inspection": ("explain", "last_report", "why_not"),
     "rtfilter.index.api": ("Index",),
-    "rtfilter.index.find": ("indexes",),
+    "rtfilter.index.find": ("indexes", "star_trees"),
+    "rtfilter.index.star_tree_api": ("StarTree",),
     "rtfilter.store.sketches.kinds": ("Bloom", "CMap", "Histogram", "MinMax", "ValueSet"),
     "rtfilter.advisor.advise": ("advise", "quantiles"),
     "rtfilter.errors": (
@@ -84,6 +86,7 @@ __all__ = [
     "QueryLogError",
     "ResultMismatchError",
     "RtFilterError",
+    "StarTree",
     "UnsupportedSparkError",
     "ValueSet",
     "__version__",
@@ -97,6 +100,7 @@ __all__ = [
     "pruned",
     "quantiles",
     "spark_conf",
+    "star_trees",
     "why_not",
 ]
 

@@ -36,7 +36,7 @@ def clone_of(spark: SparkSession, conf: dict[str, str], state_of: Callable[[Spar
     key, state = frozenset(conf.items()), state_of(spark)
     found = clones.pop(key, None)
     if found is None or found.of != state or found.own != state_of(found.session):
-        clone = _cloned(spark, conf)
+        clone = cloned(spark, conf)
         found = _Clone(clone, state, state_of(clone))
     clones[key] = found
     for unused in list(clones)[:-MOST_CLONES]:
@@ -44,7 +44,8 @@ def clone_of(spark: SparkSession, conf: dict[str, str], state_of: Callable[[Spar
     return found.session
 
 
-def _cloned(spark: SparkSession, conf: dict[str, str]) -> SparkSession:
+def cloned(spark: SparkSession, conf: dict[str, str]) -> SparkSession:
+    """A new clone of a session, with `conf` in it."""
     # A new session takes RDD.toDF over for the whole process (checked on 4.3); that stays the user's.
     to_frame = RDD.__dict__.get("toDF")
     clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())

@@ -15,6 +15,7 @@ from rtfilter.cli.explain import explain, whynot
 from rtfilter.cli.failure import ENVIRONMENT_HELP, CleanErrors
 from rtfilter.cli.index import index
 from rtfilter.cli.quantiles import quantiles
+from rtfilter.cli.startree import startree
 from rtfilter.cli.stats import stats
 from rtfilter.version import __version__
 
@@ -26,5 +27,5 @@ def main() -> None:
     the large side are opened at all."""
 
 
-for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index, advise, estimate, stats, quantiles):
+for command in (demo, bench, calibrate, doctor, build_jar, explain, whynot, index, startree, advise, estimate, stats, quantiles):
     main.add_command(command)

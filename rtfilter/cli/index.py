@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from planner.counted import counted
-from rtfilter.cli.build_session import build_progress, local_session
+from rtfilter.cli.build_session import build_progress
 from rtfilter.cli.output import json_option, print_json
+from rtfilter.cli.stored_commands import Command, add_life_commands, location_option, place_options, print_done, session_for
 
 if TYPE_CHECKING:
     from rtfilter.index import Index
     from rtfilter.store.index_actions.build import BuildReport
     from rtfilter.store.sketches.kinds import Sketch
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+_COMMAND = "rtfilter index"
 
 
 @click.group("index")
@@ -27,19 +28,6 @@ def index() -> None:
     PATH is a table's directory or file. An index lives in `_rtfilter` inside it, or in --location. Where either has a scheme,
     such as s3a: or hdfs:, a Spark session reaches it, with Spark's own configuration (SPARK_CONF_DIR).
     """
-
-
-def place_options(command: Command) -> Command:
-    """PATH, --name and --location."""
-    options = (
-        click.argument("path"),
-        click.option("--name", required=True, help="The index's name."),
-        click.option("--location", default="", help="Directory of indexes (rtfilter.store.location), if not inside the table."),
-        json_option,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def master_option(command: Command) -> Command:
@@ -76,21 +64,21 @@ def create(
         raise click.UsageError(
             "name what the index is to hold: --minmax, --bloom, --cmap, --value-set or --histogram with a column."
         )
-    with _session(path, location, master) as spark, build_progress() as tell:
+    with session_for(_COMMAND, path, location, master) as spark, build_progress() as tell:
         made = Index.create(spark, path, _sketches(columns, fpp, max_values), name=name, location=location, tell=tell)
     _print_build(made, made.last_build, as_json)
 
 
 @index.command("list")
 @click.argument("path")
-@click.option("--location", default="", help="Directory of indexes (rtfilter.store.location), if not inside the table.")
+@location_option
 @json_option
 def list_(path: str, location: str, as_json: bool) -> None:
     """List the indexes of the table in PATH."""
     from rtfilter.index.find import indexes_in
     from rtfilter.store.index_actions.made_indexes import GONE
 
-    with _session(path, location) as spark:
+    with session_for(_COMMAND, path, location) as spark:
         found = [each.stats() for each in indexes_in(path, location, spark)]
     if as_json:
         print_json(found)
@@ -124,7 +112,7 @@ def refresh(path: str, name: str, location: str, as_json: bool, mode: str, maste
     """
     from rtfilter.index import Index
 
-    with _session(path, location, master) as spark, build_progress() as tell:
+    with session_for(_COMMAND, path, location, master) as spark, build_progress() as tell:
         loaded = Index.load(spark, path, name, location=location)
         report = loaded.refresh(mode, tell=tell)
     _print_build(loaded, report, as_json)
@@ -136,50 +124,18 @@ def refresh(path: str, name: str, location: str, as_json: bool, mode: str, maste
 def optimize(path: str, name: str, location: str, as_json: bool, mode: str) -> None:
     """Merge what refreshes have added: quick takes small parts only, full all."""
     with _loaded(path, name, location) as loaded:
-        _print_done(loaded, {"segments": loaded.optimize(mode)}, as_json)
-
-
-@index.command()
-@place_options
-def delete(path: str, name: str, location: str, as_json: bool) -> None:
-    """Take an index out of use; its files stay for restore."""
-    with _loaded(path, name, location) as loaded:
-        loaded.delete()
-        _print_done(loaded, {}, as_json)
-
-
-@index.command()
-@place_options
-def restore(path: str, name: str, location: str, as_json: bool) -> None:
-    """Bring a deleted index back."""
-    with _loaded(path, name, location) as loaded:
-        loaded.restore()
-        _print_done(loaded, {}, as_json)
-
-
-@index.command()
-@place_options
-def vacuum(path: str, name: str, location: str, as_json: bool) -> None:
-    """Remove files that nothing needs; of a deleted index all."""
-    with _loaded(path, name, location) as loaded:
-        _print_done(loaded, {"files_removed": loaded.vacuum()}, as_json)
-
-
-@index.command()
-@place_options
-def cancel(path: str, name: str, location: str, as_json: bool) -> None:
-    """End an action whose writer died, or is to stop; the state before it is back."""
-    with _loaded(path, name, location) as loaded:
-        loaded.cancel()
-        _print_done(loaded, {}, as_json)
+        print_done(loaded, {"segments": loaded.optimize(mode)}, as_json)
 
 
 @contextmanager
 def _loaded(path: str, name: str, location: str) -> Iterator[Index]:
     from rtfilter.index import Index
 
-    with _session(path, location) as spark:
+    with session_for(_COMMAND, path, location) as spark:
         yield Index.load(spark, path, name, location=location)
+
+
+add_life_commands(index, "an index", _loaded)
 
 
 def _sketches(columns: dict[str, Sequence[str]], fpp: float, max_values: int) -> list[Sketch]:
@@ -194,22 +150,9 @@ def _sketches(columns: dict[str, Sequence[str]], fpp: float, max_values: int) ->
     ]
 
 
-@contextmanager
-def _session(path: str, location: str, master: str | None = None) -> Iterator[Any]:
-    """A Spark session where one is asked for, or needed for a path that Python can't open; else None."""
-    from rtfilter.store.parquet.paths import is_remote
-
-    is_elsewhere = is_remote(path) or is_remote(location)
-    if master is None and not is_elsewhere:
-        yield None
-        return
-    with local_session("rtfilter index", master or "local[*]", with_layer=is_elsewhere) as spark:
-        yield spark
-
-
 def _print_build(built: Index, report: BuildReport | None, as_json: bool) -> None:
     said = {} if report is None else report.to_dict()
-    _print_done(built, said, as_json)
+    print_done(built, said, as_json)
     if report is None:
         return
     for path, problem in report.problems:
@@ -217,15 +160,6 @@ def _print_build(built: Index, report: BuildReport | None, as_json: bool) -> Non
     for each in report.not_held:
         where = f"{each.files} of {counted(report.files, 'file')}"
         click.echo(f"rtfilter: the column {each.column!r} is not indexed in {where}: {each.reason}", err=True)
-
-
-def _print_done(changed: Index, said: dict[str, Any], as_json: bool) -> None:
-    content = {"name": changed.name, "place": changed.place, "state": changed.state, **said}
-    if as_json:
-        print_json(content)
-    else:
-        figures = "".join(f", {key.replace('_', ' ')} {value}" for key, value in said.items() if not isinstance(value, dict))
-        click.echo(f"{changed.name}: {content['state']}{figures}")
 
 
 def _print_stats(shown: Index, as_json: bool) -> None:

@@ -1,8 +1,9 @@
-"""`rtfilter.indexes`: which indexes there are."""
+"""`rtfilter.indexes` and `rtfilter.star_trees`: which there are."""
 
 from __future__ import annotations
 
 import os
+from typing import TypeVar
 from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
@@ -12,6 +13,8 @@ from rtfilter.bridge.files import roots_read
 from rtfilter.errors import NotConfiguredError, RtFilterError
 from rtfilter.index.api import Index, is_of_file
 from rtfilter.index.index_places import as_spark_reads, file_access, session_location, storage_at
+from rtfilter.index.star_tree_api import StarTree
+from rtfilter.index.stored_handle import StoredHandle
 from rtfilter.index.tables import file_of, is_path, listed_table, root_of
 from rtfilter.store.index_actions import made_indexes
 from rtfilter.store.index_facts import roots_of_tables
@@ -22,6 +25,8 @@ from rtfilter.store.index_reading.reader import STORE_FOLDER
 from rtfilter.store.open_indexes import index_folders, store_places
 from rtfilter.store.parquet.paths import absolute, is_remote
 from rtfilter.store.remote.remote_steps import list_folder, proper_folders
+
+Handle = TypeVar("Handle", bound=StoredHandle)
 
 
 def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]:
@@ -34,23 +39,40 @@ def indexes(spark: SparkSession | None, table: str | None = None) -> list[Index]
     Raises:
         IndexDefinitionError: the table does not exist.
     """
+    return _everywhere(Index, spark) if table is None else indexes_in(table, session_location(spark), spark)
+
+
+def star_trees(spark: SparkSession | None, table: str | None = None) -> list[StarTree]:
+    """The star-trees of a table, or all; as `indexes`."""
+    return _everywhere(StarTree, spark) if table is None else star_trees_in(table, session_location(spark), spark)
+
+
+def indexes_in(table: str, location: str = "", spark: SparkSession | None = None) -> list[Index]:
+    """The indexes of one table: inside it, and in `location` if that is set. Raises IndexDefinitionError, IndexStorageError."""
+    return _of_table(Index, table, location, spark)
+
+
+def star_trees_in(table: str, location: str = "", spark: SparkSession | None = None) -> list[StarTree]:
+    """The star-trees of one table, as `indexes_in`."""
+    return _of_table(StarTree, table, location, spark)
+
+
+def _everywhere(kind: type[Handle], spark: SparkSession | None) -> list[Handle]:
     location = session_location(spark)
-    if table is not None:
-        return indexes_in(table, location, spark)
-    found = [each for place in store_places((), location) for each in _in(spark, place)] if location else []
+    found = [each for place in store_places((), location) for each in _in(kind, spark, place)] if location else []
     for name in [] if spark is None else _catalog_tables(spark):
         try:
-            inside = _in(spark, os.path.join(listed_table(spark, name).root, STORE_FOLDER), name)
+            inside = _in(kind, spark, os.path.join(listed_table(spark, name).root, STORE_FOLDER), name)
             found += [each for each in inside if file_of_index(each.place) is None]
         except RtFilterError:
             # A table of another format, or without files: it has no index.
             continue
     there = {each.place for each in found}
-    return found + [each for each in _of_read_tables(spark) if each.place not in there]
+    return found + [each for each in _of_read_tables(kind, spark) if each.place not in there]
 
 
-def _of_read_tables(spark: SparkSession | None) -> list[Index]:
-    """The indexes inside tables that the session has read by their paths."""
+def _of_read_tables(kind: type[Handle], spark: SparkSession | None) -> list[Handle]:
+    """What is inside tables that the session has read by their paths."""
     try:
         read = [] if spark is None else roots_read(spark)
     except NotConfiguredError:
@@ -58,7 +80,7 @@ def _of_read_tables(spark: SparkSession | None) -> list[Index]:
     found = []
     for root in roots_of_tables(read):
         try:
-            found += _in(spark, os.path.join(absolute(root), STORE_FOLDER))
+            found += _in(kind, spark, os.path.join(absolute(root), STORE_FOLDER))
         except RtFilterError:
             # A filesystem that is not there any more, say.
             continue
@@ -81,49 +103,48 @@ def lost_indexes(df: DataFrame) -> list[str]:
     return [problem_sentence(GONE, name, os.path.dirname(place), is_used=False) for place, name in names]
 
 
-def indexes_in(table: str, location: str = "", spark: SparkSession | None = None) -> list[Index]:
-    """The indexes of one table: inside it, and in `location` if that is set. Raises IndexDefinitionError, IndexStorageError."""
+def _of_table(kind: type[Handle], table: str, location: str, spark: SparkSession | None) -> list[Handle]:
     table = as_spark_reads(spark, table) if is_path(table) else table
     root, file = root_of(spark, table), file_of(spark, table)
     places = store_places((), location) if location else ()
-    found = [each for place in places for each in _in(spark, place) if _root_of(spark, each) == root]
-    found += _in(spark, os.path.join(root, STORE_FOLDER), table)
+    found = [each for place in places for each in _in(kind, spark, place) if _root_of(spark, each) == root]
+    found += _in(kind, spark, os.path.join(root, STORE_FOLDER), table)
     return [each for each in found if _is_of(spark, each, table, file)]
 
 
-def _is_of(spark: SparkSession | None, index: Index, table: str, file: str | None) -> bool:
-    """Whether an index beside a table is the table's: those of single files lie side by side."""
-    its_file = file_of_index(index.place)
+def _is_of(spark: SparkSession | None, handle: StoredHandle, table: str, file: str | None) -> bool:
+    """Whether what is beside a table is the table's: indexes of single files lie side by side."""
+    its_file = file_of_index(handle.place)
     if file is None or its_file is not None:
         return its_file == file
-    return is_of_file(log.read_log(storage_at(spark, index.place)).snapshot, table)
+    return is_of_file(log.read_log(storage_at(spark, handle.place)).snapshot, table)
 
 
-def _in(spark: SparkSession | None, place: str, table: str | None = None) -> list[Index]:
-    found = []
-    folders = _index_folders(spark, place)
+def _in(kind: type[Handle], spark: SparkSession | None, store: str, table: str | None = None) -> list[Handle]:
+    found, home = [], kind.home_in(store)
+    folders = _folders(spark, home)
     for folder in folders:
         storage = storage_at(spark, folder)
-        if log.read_log(storage).snapshot is not None:
-            index = Index.at(spark, folder)
-            found.append(index if table is None else Index(spark, table, index.name, storage))
+        if kind.held_by(log.read_log(storage)) is not None:
+            handle = kind.at(spark, folder)
+            found.append(handle if table is None else kind(spark, table, handle.name, storage))
     there = {os.path.basename(folder) for folder in folders}
-    for folder in made_indexes.remembered(place):
+    for folder in made_indexes.remembered(home):
         if folder not in there:
-            own = table or os.path.join(os.path.dirname(place), file_of_index(folder) or "").rstrip(os.sep)
-            found.append(Index(spark, own, folder.partition(OF_FILE)[0], storage_at(spark, os.path.join(place, folder))))
+            own = table or os.path.join(os.path.dirname(store), file_of_index(folder) or "").rstrip(os.sep)
+            found.append(kind(spark, own, folder.partition(OF_FILE)[0], storage_at(spark, os.path.join(home, folder))))
     return found
 
 
-def _index_folders(spark: SparkSession | None, place: str) -> list[str]:
-    if not is_remote(place):
-        return index_folders(place)
-    return proper_folders(list_folder(file_access(spark, place), place))
+def _folders(spark: SparkSession | None, home: str) -> list[str]:
+    if not is_remote(home):
+        return index_folders(home)
+    return proper_folders(list_folder(file_access(spark, home), home))
 
 
-def _root_of(spark: SparkSession | None, index: Index) -> str:
-    snapshot = log.read_log(storage_at(spark, index.place)).snapshot
-    return "" if snapshot is None else snapshot.definition.root or ""
+def _root_of(spark: SparkSession | None, handle: StoredHandle) -> str:
+    held = handle.held_by(log.read_log(storage_at(spark, handle.place)))
+    return "" if held is None else held.definition.root or ""
 
 
 def _catalog_tables(spark: SparkSession) -> list[str]:

@@ -21,9 +21,9 @@ def storage_at(spark: SparkSession | None, place: str) -> IndexStorage:
     if not is_remote(place):
         return LocalStorage(place)
     access = file_access(spark, place)
-    directory = cache_directory_of(_option(spark, "rtfilter.store.cacheDirectory"))
-    cache = LocalCache(directory, _option(spark, "rtfilter.store.cacheBytes"))
-    return RemoteStorage(place, access, cache, _option(spark, "rtfilter.store.schemes"))
+    directory = cache_directory_of(session_option(spark, "rtfilter.store.cacheDirectory"))
+    cache = LocalCache(directory, session_option(spark, "rtfilter.store.cacheBytes"))
+    return RemoteStorage(place, access, cache, session_option(spark, "rtfilter.store.schemes"))
 
 
 def file_access(spark: SparkSession | None, path: str) -> HadoopFiles:
@@ -58,10 +58,10 @@ def as_spark_reads(spark: SparkSession | None, path: str) -> str:
 
 def session_location(spark: SparkSession | None) -> str:
     """`rtfilter.store.location` of a session, empty when it has none."""
-    return str(_option(spark, "rtfilter.store.location"))
+    return str(session_option(spark, "rtfilter.store.location"))
 
 
-def _option(spark: SparkSession | None, key: str) -> Any:
+def session_option(spark: SparkSession | None, key: str) -> Any:
     default = option_for(key).default_text
     said = None if spark is None else spark.conf.get(key, None) or spark.conf.get(f"spark.{key}", None)
     return parse_option(key, said or default)

@@ -99,7 +99,7 @@ def typed_table(spark: SparkSession | None, table: str) -> TypedTable:
     if spark is None:
         return TypedTable(listed, _types_of_file(listed))
     try:
-        schema = (spark.read.parquet(_path_for_spark(listed)) if is_path(table) else spark.table(table)).schema
+        schema = (spark.read.parquet(path_for_spark(listed)) if is_path(table) else spark.table(table)).schema
     except PySparkException as error:
         raise IndexDefinitionError(f"Spark can't read the table {table!r}: {first_line(error)}") from error
     return TypedTable(listed, {field.name: field.dataType.simpleString() for field in schema.fields})
@@ -111,7 +111,7 @@ def partition_columns(table: ListedTable) -> set[str]:
     return {part.partition("=")[0] for folder in folders for part in folder.split(os.sep) if "=" in part}
 
 
-def _path_for_spark(listed: ListedTable) -> str:
+def path_for_spark(listed: ListedTable) -> str:
     """The table's directory as the user wrote it; its file, where it was made of one."""
     local = local_path(listed.name) or listed.name
     is_file = local in (listed.files[0].local, listed.files[0].path) if is_remote(local) else os.path.isfile(local)
@@ -147,14 +147,14 @@ def _decodable_schema(file: TableFile) -> tuple[pa.Schema, Mapping[str, str]]:
 def _catalog_table(spark: SparkSession, table: str) -> ListedTable:
     try:
         described = {row["col_name"]: row["data_type"] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()}
-        paths = sorted(_path_of_uri(uri) for uri in spark.table(table).inputFiles())
+        paths = sorted(path_of_uri(uri) for uri in spark.table(table).inputFiles())
     except PySparkException as error:
         raise IndexDefinitionError(f"the table {table!r} can't be found: {first_line(error)}") from error
     provider, location = str(described.get("Provider", "")), described.get("Location")
     if provider.lower() != "parquet" or location is None:
         what = provider or "a view or something else without files"
         raise IndexDefinitionError(f"the table {table!r} is {what}; indexes are made of Parquet tables.")
-    root = _path_of_uri(str(location))
+    root = path_of_uri(str(location))
     if any(is_remote(path) for path in (root, *paths)):
         access = file_access(spark, root)
         root, files = qualified(access, root), tuple(remote_table_files(access, paths))
@@ -165,7 +165,7 @@ def _catalog_table(spark: SparkSession, table: str) -> ListedTable:
     return ListedTable(table, root.rstrip("/"), files)
 
 
-def _path_of_uri(uri: str) -> str:
+def path_of_uri(uri: str) -> str:
     """Spark encodes its files' names as URIs do: a local path, or Hadoop's text of another filesystem."""
     text = unquote(uri)
     # Where there is no host Hadoop's texts have one slash, URIs may have three.

@@ -132,33 +132,43 @@ def _values(dimensions: Sequence[Dimension]) -> Any:
 
 
 def _write_rows(storage: IndexStorage, definition: TreeDefinition, rows: Any) -> DataFile:
-    schema = rows_schema(definition, rows.column_names)
-    plain = rows.cast(schema)
+    plain = rows.cast(rows_schema(definition, rows.column_names))
     with _told(storage):
         scratch = storage.scratch()
         try:
-            # Spark takes dates and times of its own files as they are, and those of others as a session says.
-            about = {"rtfilter.format": str(FORMAT), "rtfilter.content": "rows", "org.apache.spark.version": "4.0.0"}
-            with pq.ParquetWriter(
-                scratch,
-                schema.with_metadata(about),
-                compression="zstd",
-                use_dictionary=[name for name in schema.names if name in (STARS, "count") or _is_dimension(name)],
-                column_encoding={ROW: "DELTA_BINARY_PACKED"},
-                write_statistics=True,
-                write_page_index=True,
-                write_page_checksum=True,
-                write_batch_size=PAGE_ROWS,
-                data_page_size=PAGE_BYTES,
-                store_schema=False,
-            ) as writer:
-                writer.write_table(plain, row_group_size=ROW_GROUP_ROWS)
+            _write_parquet(scratch, plain)
             size = os.path.getsize(scratch)
             return DataFile(storage.publish(scratch), size, len(rows))
         except Exception:
             with suppress(OSError):
                 os.unlink(scratch)
             raise
+
+
+def rows_bytes(definition: TreeDefinition, rows: Any) -> int:
+    """How large a file with these rows would be."""
+    where = pa.BufferOutputStream()
+    _write_parquet(where, rows.cast(rows_schema(definition, rows.column_names)))
+    return int(where.getvalue().size)
+
+
+def _write_parquet(where: Any, rows: Any) -> None:
+    # Spark takes dates and times of its own files as they are, and those of others as a session says.
+    about = {"rtfilter.format": str(FORMAT), "rtfilter.content": "rows", "org.apache.spark.version": "4.0.0"}
+    with pq.ParquetWriter(
+        where,
+        rows.schema.with_metadata(about),
+        compression="zstd",
+        use_dictionary=[name for name in rows.column_names if name in (STARS, "count") or _is_dimension(name)],
+        column_encoding={ROW: "DELTA_BINARY_PACKED"},
+        write_statistics=True,
+        write_page_index=True,
+        write_page_checksum=True,
+        write_batch_size=PAGE_ROWS,
+        data_page_size=PAGE_BYTES,
+        store_schema=False,
+    ) as writer:
+        writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
 
 
 def _is_dimension(name: str) -> bool:

@@ -204,9 +204,9 @@ def bytes_by_sketch(snapshot: Snapshot) -> dict[int, int]:
     return sizes
 
 
-def files_of(snapshot: Snapshot) -> tuple[DataFile, ...]:
-    """Each file of a snapshot once."""
-    return tuple({file.name: file for file in snapshot.data_files}.values())
+def files_of(held: log.Held) -> tuple[DataFile, ...]:
+    """Each file of an index or a star-tree once."""
+    return tuple({file.name: file for file in held.data_files}.values())
 
 
 @contextmanager

@@ -1,0 +1,160 @@
+"""Reads tables for star-trees: Spark groups their rows, by its own rules of types and partitions; without a session pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from rtfilter.bridge.session_clones import cloned
+from rtfilter.errors import IndexDefinitionError, IndexStorageError, first_line
+from rtfilter.index.arrow_types import spark_type_of
+from rtfilter.index.index_places import file_access
+from rtfilter.index.tables import is_path, listed_table, path_for_spark, path_of_uri
+from rtfilter.star_tree.actions.stored_base import base_columns
+from rtfilter.star_tree.actions.tree_actions import measures_of
+from rtfilter.star_tree.base_rows import BaseRows, grouped_rows, measured, summed_exactly
+from rtfilter.star_tree.row_types import rows_schema
+from rtfilter.star_tree.states import COUNT, count_name, largest_value
+from rtfilter.store.index_actions.listing import ListedTable
+from rtfilter.store.index_files.sketching import TableFile
+from rtfilter.store.index_files.tree_snapshot import TreeDefinition
+from rtfilter.store.parquet.paths import is_remote
+from rtfilter.store.remote.remote_table import RemoteFile
+from rtfilter.store.sketches.domain import pack_values, why_no_values
+
+# Sums wrap around as they do with ANSI off; and no tree answers for the table that another is made of.
+_CONF = {"spark.sql.ansi.enabled": "false", "rtfilter.enabled": "false"}
+_LEAST, _GREATEST = "least of {}", "greatest of {}"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkReader:
+    """Reads a table by a session."""
+
+    spark: SparkSession
+    table: str
+
+    def listed(self) -> ListedTable:
+        return listed_table(self.spark, self.table)
+
+    def open(self, file: TableFile) -> BinaryIO:
+        if is_remote(file.path):
+            return cast(BinaryIO, RemoteFile(file_access(self.spark, file.path), file.path, file.size_bytes))
+        return open(file.local, "rb")
+
+    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile], most: int) -> BaseRows:
+        """As TableReader has it; by one Spark job."""
+        listed = self.listed()
+        try:
+            frame = table_frame(cloned(self.spark, _CONF), self.table, listed)
+            check_types(definition, {field.name: field.dataType.simpleString() for field in frame.schema.fields})
+            if {file.path for file in files} != {file.path for file in listed.files}:
+                frame = _of_files(frame, files)
+            found = _grouped_frame(frame, definition).limit(most + 1).toArrow()
+        except PySparkException as error:
+            raise IndexStorageError(f"Spark can't group the table {self.table!r}: {first_line(error)}") from error
+        return _base_rows(found, definition)
+
+
+def table_frame(spark: SparkSession, table: str, listed: ListedTable) -> DataFrame:
+    """A table as Spark reads it."""
+    return spark.read.parquet(path_for_spark(listed)) if is_path(table) else spark.table(table)
+
+
+def _of_files(frame: DataFrame, files: Sequence[TableFile]) -> DataFrame:
+    """The rows of some of a frame's files."""
+    wanted = {file.local for file in files}
+    uris = [uri for uri in frame.inputFiles() if path_of_uri(uri) in wanted]
+    # Where there is no host `inputFiles` has three slashes and `_metadata` one (checked on 4.3).
+    return frame.where(F.col("_metadata.file_path").isin([text for uri in uris for text in (uri, uri.replace(":///", ":/", 1))]))
+
+
+def check_types(definition: TreeDefinition, types: Mapping[str, str]) -> None:
+    """Raises IndexDefinitionError: a table's columns are no longer those that a tree was made of."""
+    for name, spark_type in definition.types.items():
+        if types.get(name) != spark_type:
+            now = f"a {types[name]} now" if name in types else "not there any more"
+            raise IndexDefinitionError(
+                f"the star-tree {definition.name!r} is of the column {name!r} as a {spark_type}, which is {now}; create it anew."
+            )
+
+
+def _grouped_frame(frame: DataFrame, definition: TreeDefinition) -> DataFrame:
+    measures = measures_of(definition)
+    keys = [_column(name).alias(f"d{number}") for number, name in enumerate(definition.dimensions)]
+    states: dict[str, Column] = {COUNT: F.count(F.lit(1))}
+    for name in measured(measures):
+        states[count_name(name)] = F.count(_column(name))
+    for measure in measures:
+        if measure.column is not None and measure.function != "count":
+            function = "sum" if measure.function == "avg" else measure.function
+            states[f"{function}({measure.column})"] = getattr(F, function)(_column(measure.column))
+    for name in summed_exactly(definition.types, measures):
+        states[_LEAST.format(name)], states[_GREATEST.format(name)] = F.min(_column(name)), F.max(_column(name))
+    return frame.groupBy(*keys).agg(*(state.alias(name) for name, state in states.items()))
+
+
+def _column(name: str) -> Column:
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
+def _base_rows(found: Any, definition: TreeDefinition) -> BaseRows:
+    measures = measures_of(definition)
+    schema = rows_schema(definition, base_columns(definition, measures))
+    largest = {
+        name: max(largest_value(found.column(text.format(name)), definition.types[name]) for text in (_LEAST, _GREATEST))
+        for name in summed_exactly(definition.types, measures)
+    }
+    table = found.select(schema.names).cast(schema)
+    return BaseRows(table, pc.sum(table.column(COUNT)).as_py() or 0, largest)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalReader:
+    """Reads a table without Spark: where both surely read the same. Partition columns and other rarities need a session."""
+
+    table: str
+
+    def listed(self) -> ListedTable:
+        return listed_table(None, self.table)
+
+    def open(self, file: TableFile) -> BinaryIO:
+        return open(file.local, "rb")
+
+    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile], most: int) -> BaseRows:
+        """As TableReader has it; `most` does not count, since all is in memory."""
+        found = [_read(file, definition) for file in files]
+        table = pa.concat_tables(found)
+        measures = measures_of(definition)
+        for measure in measures:
+            if measure.column is not None and measure.function != "count":
+                _require_alike(table.column(measure.column), measure.column, definition.types[measure.column])
+        return grouped_rows(table, definition.types, definition.dimensions, measures)
+
+
+def _read(file: TableFile, definition: TreeDefinition) -> Any:
+    names = list(definition.types)
+    try:
+        opened = pq.ParquetFile(file.local)
+        check_types(definition, {field.name: spark_type_of(field.type) for field in opened.schema_arrow})
+        table = opened.read(columns=names)
+    except (pa.ArrowException, OSError) as error:
+        raise IndexStorageError(f"the table file {file.path} can't be read: {error}.") from error
+    plain = [column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column for column in table.columns]
+    return pa.table(plain, names=table.column_names).select(names)
+
+
+def _require_alike(column: Any, name: str, spark_type: str) -> None:
+    """Refuses values that pyarrow and Spark may see differently, such as dates of the old calendar."""
+    if pack_values(column, spark_type) is None:
+        raise IndexDefinitionError(
+            f"the column {name!r} can't be in a measure: {why_no_values(column.type, spark_type)}. Give a Spark session."
+        )

@@ -1,0 +1,1 @@
+"""What can be done to a star-tree: made, brought up to its table, merged."""

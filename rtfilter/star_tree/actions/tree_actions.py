@@ -1,0 +1,243 @@
+"""Create, refresh and optimize of star-trees. What does not look at the table, as delete, is that of indexes (index_actions)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, did_you_mean
+from rtfilter.star_tree.actions.row_limit import NO_LIMIT, RowLimit, refuse_base, refuse_tree
+from rtfilter.star_tree.actions.stored_base import base_of_segment
+from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, silent
+from rtfilter.star_tree.base_rows import BaseRows, appended_rows
+from rtfilter.star_tree.measures import Measure, parse_measures
+from rtfilter.star_tree.tree_files import CoveredFile, covered_files, write_segment
+from rtfilter.star_tree.tree_table import TableTree, tree_of_base
+from rtfilter.store.index_actions.actions import action_under_way
+from rtfilter.store.index_actions.listing import ListedTable
+from rtfilter.store.index_files import log
+from rtfilter.store.index_files.catalog import stored_path
+from rtfilter.store.index_files.index_problems import INDEX_CORRUPT, problem_of
+from rtfilter.store.index_files.sketching import TableFile
+from rtfilter.store.index_files.snapshot import MOST_SEGMENTS
+from rtfilter.store.index_files.storage import IndexFiles, IndexStorage
+from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment, TreeSnapshot
+
+REFRESH_MODES = ("incremental", "full")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeReport:
+    """What a build has done: table files read and their rows; rows of the tree, those without stars (`base_rows`) among them."""
+
+    files: int
+    table_rows: int
+    base_rows: int
+    tree_rows: int
+    bytes_written: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "files": self.files,
+            "table_rows": self.table_rows,
+            "base_rows": self.base_rows,
+            "tree_rows": self.tree_rows,
+            "bytes_written": self.bytes_written,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+NOTHING_BUILT = TreeReport(0, 0, 0, 0, 0, 0.0)
+
+
+def create(
+    storage: IndexStorage, definition: TreeDefinition, reader: TableReader, limit: RowLimit = NO_LIMIT, say: Say = silent
+) -> TreeReport:
+    """Makes a star-tree of all files of a table.
+
+    Raises:
+        IndexDefinitionError: it would have more rows than it may, or values that a tree can't hold.
+        IndexStateError: there is one of that name, or somebody else is at it.
+        IndexStorageError: the table can't be read, or has changed meanwhile; the tree can't be written.
+    """
+    with action_under_way(storage, log.CREATE) as before:
+        table = reader.listed()
+        segment, report = _build(storage, definition, reader, table, table.files, limit, say)
+        log.end(storage, log.CREATE, before, log.ACTIVE, TreeSnapshot(definition, (segment,)))
+    return report
+
+
+def refresh(storage: IndexStorage, mode: str, reader: TableReader, limit: RowLimit = NO_LIMIT, say: Say = silent) -> TreeReport:
+    """Brings a star-tree up to its table: `full` makes it anew, `incremental` adds a segment of the new and changed files.
+
+    A segment of which a file has changed or is gone is dropped: its rows can't be told apart. Its other files go into the new one.
+
+    Raises:
+        IndexDefinitionError: an unknown mode; or as `create`.
+        IndexStateError: the tree is not active, or somebody else is at it.
+        IndexStorageError: as `create`.
+    """
+    if mode not in REFRESH_MODES:
+        raise IndexDefinitionError(f"refresh has no mode {mode!r}. {did_you_mean(mode, REFRESH_MODES)}")
+    with action_under_way(storage, log.REFRESH) as before:
+        old, table = _tree(before), reader.listed()
+        kept, wanted = ((), table.files) if mode == "full" else stale_files(storage, old, reader, table)
+        if len(kept) >= MOST_SEGMENTS:
+            # Before the table is read for nothing.
+            raise IndexStorageError(log.too_many_segments(storage, len(kept) + 1))
+        report, segments = NOTHING_BUILT, kept
+        if wanted or not kept:
+            segment, report = _build(storage, old.definition, reader, table, wanted, limit, say)
+            segments = (*kept, segment)
+        log.end(storage, log.REFRESH, before, log.ACTIVE, TreeSnapshot(old.definition, segments))
+    return report
+
+
+def optimize(storage: IndexStorage, reader: TableReader, say: Say = silent) -> int:
+    """Makes one segment of those whose files are all as they were, from rows without stars. Gives how many segments are left.
+
+    Raises:
+        IndexStateError: the tree is not active, or somebody else is at it.
+        IndexStorageError: the tree can't be read or written.
+    """
+    with action_under_way(storage, log.OPTIMIZE) as before:
+        old, table = _tree(before), reader.listed()
+        fresh, _ = stale_files(storage, old, reader, table)
+        segments = old.segments
+        if len(fresh) > 1:
+            say(f"merges {len(fresh)} segments")
+            base = appended_rows([base_of_segment(storage, old.definition, segment) for segment in fresh])
+            files = [file for segment in fresh for file in covered_files(storage, segment)]
+            merged = write_segment(storage, old.definition, built_tree(old.definition, base), base, files)
+            segments = (*(each for each in segments if each not in fresh), merged)
+        log.end(storage, log.OPTIMIZE, before, log.ACTIVE, replace(old, segments=segments))
+    return len(segments)
+
+
+def stale_files(
+    storage: IndexFiles, snapshot: TreeSnapshot, reader: TableReader, table: ListedTable
+) -> tuple[tuple[TreeSegment, ...], tuple[TableFile, ...]]:
+    """The segments whose files are all as they were, and the files of the table that are in none of them.
+
+    Of a tree whose own files are damaged nothing is kept.
+    """
+    listed = {stored_path(file.path, table.root): file for file in table.files}
+    kept: list[TreeSegment] = []
+    known: set[str] = set()
+    for segment in snapshot.segments:
+        files = _covered_or_none(storage, segment)
+        paths = set() if files is None else {file.path for file in files}
+        if files is None or known & paths or not all(_is_as_it_was(reader, listed.get(each.path), each) for each in files):
+            continue
+        kept.append(segment)
+        known |= paths
+    return tuple(kept), tuple(file for path, file in listed.items() if path not in known)
+
+
+def built_tree(definition: TreeDefinition, base: BaseRows) -> TableTree:
+    """The tree of a definition, of these rows. Raises IndexDefinitionError: it can't hold one of their values."""
+    return tree_of_base(
+        base,
+        definition.types,
+        definition.dimensions,
+        measures_of(definition),
+        max_leaf=definition.max_leaf,
+        no_star=definition.no_star,
+    )
+
+
+def measures_of(definition: TreeDefinition) -> tuple[Measure, ...]:
+    """The measures of a definition. Raises IndexDefinitionError: a log has others than a tree can hold."""
+    return parse_measures(definition.measures, definition.types, floats=definition.floats)
+
+
+def _build(
+    storage: IndexStorage,
+    definition: TreeDefinition,
+    reader: TableReader,
+    table: ListedTable,
+    files: Sequence[TableFile],
+    limit: RowLimit,
+    say: Say,
+) -> tuple[TreeSegment, TreeReport]:
+    begun = time.monotonic()
+    footers = [footer_of(reader, file, table.root) for file in files]
+    base, built = bounded_tree(definition, reader, files, footers, limit, say)
+    require_unchanged(table, reader.listed())
+    say(f"writes {len(built.rows)} rows")
+    segment = write_segment(storage, definition, built, base, [footer.file for footer in footers])
+    written = sum(file.bytes for file in segment.data_files)
+    seconds = time.monotonic() - begun
+    return segment, TreeReport(len(files), base.table_rows, built.tree.base_rows, len(built.rows), written, seconds)
+
+
+def bounded_tree(
+    definition: TreeDefinition,
+    reader: TableReader,
+    files: Sequence[TableFile],
+    footers: Sequence[Footer],
+    limit: RowLimit,
+    say: Say = silent,
+) -> tuple[BaseRows, TableTree]:
+    """The tree of table files, and the rows that it is made of.
+
+    Raises:
+        IndexDefinitionError: it has more rows than it may, or values that it can't hold.
+        IndexStorageError: the files can't be read, or have other rows than their footers say.
+    """
+    table_rows = sum(footer.rows for footer in footers)
+    most = limit.most(table_rows)
+    say(f"groups {table_rows} rows of {len(files)} files")
+    base = reader.grouped(definition, files, most)
+    if len(base) > most:
+        raise refuse_base(definition, base, most)
+    if base.table_rows != table_rows:
+        raise IndexStorageError(
+            f"the table {definition.table!r} has {table_rows} rows by its files' footers, and {base.table_rows} were read: it has "
+            "changed while its star-tree was built, or the session leaves out files (spark.sql.files.ignoreCorruptFiles). Start "
+            "again when nobody writes to it."
+        )
+    say(f"builds a tree of {len(base)} groups")
+    built = built_tree(definition, base)
+    if len(built.rows) > most:
+        raise refuse_tree(definition, base, len(built.rows), most)
+    return base, built
+
+
+def require_unchanged(before: ListedTable, after: ListedTable) -> None:
+    """Raises IndexStorageError: a table has changed between two listings; it names a file."""
+    old, new = ({file.path: file for file in table.files} for table in (before, after))
+    changed = next((path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)), None)
+    if changed is not None:
+        what = "is new" if changed not in old else "is gone" if changed not in new else "was replaced"
+        raise IndexStorageError(
+            f"the table {before.name!r} has changed while its star-tree was built: {changed} {what}. Start again when nobody "
+            "writes to it."
+        )
+
+
+def _is_as_it_was(reader: TableReader, listed: TableFile | None, known: CoveredFile) -> bool:
+    if listed is None or (listed.size_bytes, listed.mtime_ms) != (known.size_bytes, known.mtime_ms):
+        return False
+    try:
+        return footer_of(reader, listed, "").file.digest == known.digest
+    except IndexStorageError:
+        return False
+
+
+def _covered_or_none(storage: IndexFiles, segment: TreeSegment) -> tuple[CoveredFile, ...] | None:
+    """The table files of a segment; None where the tree's own file is damaged. What can't be read just now is an error."""
+    try:
+        return covered_files(storage, segment)
+    except IndexStorageError as error:
+        if problem_of(error).reason != INDEX_CORRUPT:
+            raise
+        return None
+
+
+def _tree(view: log.LogView) -> TreeSnapshot:
+    if view.tree is None:
+        raise IndexStateError(f"there is no star-tree, but something that is {view.state}.")
+    return view.tree

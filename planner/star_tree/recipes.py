@@ -24,6 +24,9 @@ _EXACT_DOUBLE = 2**53
 _LONG = 2**63
 # Spark averages decimals of up to so many digits as doubles (DecimalAggregates, checked on 4.3).
 _AVERAGED_AS_DOUBLE = 11
+# Of 2^31 values no sum wraps around, or has more than 18 digits. One above 2^53 Spark itself rounds in the order of its rows.
+_NEVER_WRAPS = ("tinyint", "smallint", "int")
+_FITS_IN_18 = 8
 # Functions that give the same for rows that are there once or many times.
 _BLIND_TO_REPEATS = ("min", "max")
 
@@ -228,8 +231,8 @@ def _average(case: _Case) -> Recipe:
         _require_floats(case)
         form["as"] = "double"
     elif digits is None or int(digits[1]) <= _AVERAGED_AS_DOUBLE:
-        if case.facts.raw:
-            detail = f"{case.aggregate.text}: of files beside the tree nothing is known that proves its average exact."
+        if case.facts.raw and not (case.type in _NEVER_WRAPS or (digits and int(digits[1]) <= _FITS_IN_18)):
+            detail = f"{case.aggregate.text}: of files beside the tree nothing is known that proves its sum exact."
             raise TreeRefusedError(TreeReason.MAY_OVERFLOW, detail)
         _require_room(case, {column}, _EXACT_DOUBLE)
         form |= {"as": "double", "scale": 0 if digits is None else int(digits[2])}

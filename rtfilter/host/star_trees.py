@@ -27,9 +27,11 @@ from rtfilter.star_tree.traverse import visit
 from rtfilter.star_tree.tree_files import OpenedTree
 from rtfilter.store.footer_cache.footer_memory import FileIdentity
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment
+from rtfilter.store.index_reading.found_index import file_of_index
 from rtfilter.store.open_indexes import store_places
 from rtfilter.store.pack_store import PackStore
 from rtfilter.store.parquet.paths import below
+from rtfilter.store.tree_places import tree_root
 
 # More ranges of rows than that are no small part of a tree.
 MOST_RANGES = 50_000
@@ -89,12 +91,16 @@ def _asked(fragment: Any, relation: Relation) -> tuple[Question | None, TreeRefu
 def _trees_of(trees: OpenedTrees, files: Sequence[FileIdentity], location: str) -> list[FoundTree]:
     """The trees of the table with these files; in a place that tables share only those of its root."""
     found = trees.find(store_places([file.path for file in files], location))
-    return [each for each in found if each.snapshot is None or _is_of(each, files)]
+    return [each for each in found if _is_of(each, files)]
 
 
 def _is_of(tree: FoundTree, files: Sequence[FileIdentity]) -> bool:
-    root = None if tree.snapshot is None else tree.snapshot.definition.root
-    return root is None or (bool(files) and below(files[0].path, root.rstrip("/")) is not None)
+    """Whether the listed table is the tree's: several tables may share a location, or be files side by side."""
+    if tree.snapshot is None or not files:
+        return tree.snapshot is None
+    root, only = tree_root(tree.place, tree.snapshot.definition.root), file_of_index(tree.place)
+    inside = [below(file.path, root.rstrip("/")) for file in (files[0], files[-1])]
+    return any(each is not None for each in inside) if only is None else all(each == only for each in inside)
 
 
 def _considered(

@@ -1,0 +1,154 @@
+"""Which trees fit, and what stands in place of each aggregate function then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from planner.star_tree.facts import TreeFacts
+from planner.star_tree.fit import Fit, fit
+from planner.star_tree.reasons import TreeReason, TreeRefusedError
+from tests.planner.star_tree.fragments import (
+    FACTS,
+    OTHER_TABLE,
+    TYPES,
+    alias,
+    asked,
+    call,
+    column,
+    condition,
+    filtered,
+    function,
+    joined,
+    literal,
+    projected,
+    reference,
+    table,
+)
+
+ONE = literal(1)
+
+
+def fitted(*aggregates: dict[str, Any], facts: TreeFacts = FACTS, floats: bool = False, child: Any = None, **more: Any) -> Fit:
+    return fit(asked(child or table(), *aggregates, **more), facts, floats=floats)
+
+
+def form(*args: Any, **more: Any) -> Any:
+    (recipe,) = fitted(*args, **more).recipes
+    return recipe.form
+
+
+def refusal(*args: Any, **more: Any) -> TreeReason:
+    with pytest.raises(TreeRefusedError) as caught:
+        fitted(*args, **more)
+    assert caught.value.refusal.detail
+    return caught.value.refusal.reason
+
+
+def test_plain_functions() -> None:
+    assert form(function("count", ONE)) == {"kind": "count", "value": {"stored": "count"}}
+    assert form(function("count", column("x"))) == {"kind": "count", "value": {"stored": "count(x)"}}
+    assert form(function("sum", column("x"))) == {"kind": "sum", "value": {"stored": "sum(x)"}, "type": "bigint"}
+    assert form(function("min", column("x"), kind="int")) == {"kind": "min", "value": {"stored": "min(x)"}}
+    average = form(function("avg", column("x"), kind="double"))
+    assert average["as"] == "double" and average["scale"] == 0 and average["count"] == {"stored": "count(x)"}
+
+
+def test_averages_of_decimals_go_the_way_that_sparks_do() -> None:
+    assert form(function("avg", column("price"), kind="decimal(11,6)"))["scale"] == 2
+    wide = form(function("avg", column("wide"), kind="decimal(24,7)"))
+    assert (wide["as"], wide["sum_type"]) == ("decimal", "decimal(30,3)")
+
+
+def test_dimensions_are_read_themselves() -> None:
+    found = fitted(function("count", column("store"), distinct=True), function("max", column("day"), kind="int"))
+    assert [recipe.form for recipe in found.recipes] == [{"kind": "keep"}] * 2
+    assert found.told_apart == ("store", "day")
+    counted = fitted(function("count", column("day")))
+    assert counted.recipes[0].form["non_null"] == [column("day")["number"]] and counted.told_apart == ("day",)
+
+
+def test_a_choice_by_dimensions() -> None:
+    is_store = call("EqualTo", column("store"), kind="boolean", number=41)
+    choice = call("CaseWhen", is_store, column("x"), literal(0))
+    found = fitted(function("sum", choice))
+    assert found.recipes[0].form["value"] == {"branches": [[41, {"stored": "sum(x)"}]], "otherwise": {"constant": 500}}
+    assert found.told_apart == ("store",)
+    rows = call("CaseWhen", is_store, literal(1), literal(0), number=42)
+    assert form(function("sum", rows))["value"] == {"branches": [[41, {"times_count": 500}]], "otherwise": {"constant": 500}}
+    by_measure = call("CaseWhen", call("EqualTo", column("name"), kind="boolean"), column("x"))
+    assert refusal(function("sum", by_measure)) == TreeReason.NO_DIMENSION
+
+
+def test_casts_that_keep_every_value() -> None:
+    wider = call("Cast", column("price"), kind="decimal(12,2)")
+    assert form(function("sum", wider, kind="decimal(22,2)"))["value"] == {"stored": "sum(price)"}
+    for other in ("decimal(8,1)", "decimal(7,3)", "double", "int"):
+        assert refusal(function("sum", call("Cast", column("price"), kind=other))) == TreeReason.NOT_STORED
+
+
+def test_what_is_summed_of_other_tables_counts_once_for_each_row() -> None:
+    found = fitted(function("sum", column("w")), child=joined(table(), OTHER_TABLE, "Inner", condition(None, "day")))
+    assert found.recipes[0].form["value"] == {"times_count": column("w")["number"]}
+    assert found.stored == ("count",) and found.told_apart == ("day",)
+    decimal = {**column("w"), "type": "decimal(7,2)"}
+    assert refusal(function("sum", decimal), child=joined(table(), OTHER_TABLE)) == TreeReason.NOT_STORED
+
+
+def test_an_expression_of_several_steps_is_not_used_again() -> None:
+    below = projected(table(), alias(50, call("EqualTo", column("day"), kind="boolean")), column("x"))
+    choice = call("CaseWhen", reference(50, "boolean"), column("x"))
+    assert refusal(function("sum", choice), child=below) == TreeReason.FUNCTION_NOT_SERVED
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "reason"),
+    [
+        (function("sum", column("x"), distinct=True), TreeReason.DISTINCT_MEASURE),
+        (function("count", column("name"), distinct=True), TreeReason.DISTINCT_MEASURE),
+        (function("stddev", column("x")), TreeReason.FUNCTION_NOT_SERVED),
+        (function("first", column("store")), TreeReason.FUNCTION_NOT_SERVED),
+        (function("try_sum", column("x")), TreeReason.FUNCTION_NOT_SERVED),
+        (function("max", column("x"), kind="int"), TreeReason.NOT_STORED),
+        (function("count", column("name")), TreeReason.NOT_STORED),
+        (function("sum", call("Multiply", column("x"), column("x"))), TreeReason.NOT_STORED),
+        (function("count", column("x"), column("name")), TreeReason.FUNCTION_NOT_SERVED),
+        (function("sum", column("amount"), kind="double"), TreeReason.FLOATS_OFF),
+        (function("avg", column("amount"), kind="double"), TreeReason.FLOATS_OFF),
+        (function("avg", column("big"), kind="double"), TreeReason.MAY_OVERFLOW),
+    ],
+)
+def test_functions_that_no_tree_gives(aggregate: dict[str, Any], reason: TreeReason) -> None:
+    assert refusal(aggregate) == reason
+
+
+def test_floats_where_they_are_wanted() -> None:
+    assert form(function("sum", column("amount"), kind="double"), floats=True)["kind"] == "sum"
+
+
+def test_sums_that_may_overflow() -> None:
+    assert form(function("sum", column("big")))["kind"] == "sum"
+    assert refusal(function("sum", column("big")), ansi=True) == TreeReason.MAY_OVERFLOW
+    assert form(function("sum", column("x")), ansi=True)["exact"]
+    few = replace(FACTS, rows=1)
+    assert form(function("sum", column("big")), ansi=True, facts=few)["exact"]
+    beside = replace(FACTS, raw=True, largest={**FACTS.largest, "big": 1})
+    assert form(function("avg", column("x"), kind="double"), facts=beside)["as"] == "double"
+    assert form(function("avg", column("price"), kind="decimal(11,6)"), facts=beside)["as"] == "double"
+    assert refusal(function("avg", column("big"), kind="double"), facts=beside) == TreeReason.MAY_OVERFLOW
+    assert form(function("avg", column("big"), kind="double"), facts=replace(beside, raw=False))["as"] == "double"
+
+
+def test_columns_that_are_no_dimension_or_of_another_type() -> None:
+    for more in (
+        {"grouping": (column("name"),)},
+        {"child": filtered(table(), condition(None, "name"))},
+        {"child": joined(table(), OTHER_TABLE, "Inner", condition(None, "name"))},
+    ):
+        assert refusal(function("count", ONE), **more) == TreeReason.NO_DIMENSION
+    other = replace(FACTS, types={**TYPES, "day": "bigint"})
+    assert refusal(function("count", ONE), grouping=(column("day"),), facts=other) == TreeReason.OTHER_TYPE
+    other = replace(FACTS, types={**TYPES, "x": "bigint"})
+    assert refusal(function("sum", column("x")), facts=other) == TreeReason.OTHER_TYPE

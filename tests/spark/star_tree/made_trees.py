@@ -52,10 +52,17 @@ def write_table(folder: Path, table: pa.Table, files: int = 2) -> Path:
 
 
 def make_tree(
-    folder: Path, name: str, dimensions: Sequence[str], measures: Iterable[str], *, max_leaf: int = 50, floats: bool = False
+    folder: Path,
+    name: str,
+    dimensions: Sequence[str],
+    measures: Iterable[str],
+    *,
+    max_leaf: int = 50,
+    floats: bool = False,
+    table: pa.Table | None = None,
 ) -> None:
-    """A tree of a table as it is now."""
-    table = pq.read_table(sorted(folder.glob("*.parquet"))[0].parent)
+    """A tree of a table as it is now; of other rows with `table`, which makes it wrong."""
+    table = pq.read_table(folder) if table is None else table
     types = {field.name: spark_type_of(field.type) for field in table.schema}
     parsed = parse_measures(list(measures), types, floats=floats)
     definition = TreeDefinition(name, str(folder), None, tuple(dimensions), tuple(map(str, parsed)), max_leaf, (), types, floats)

@@ -84,6 +84,6 @@ object UseStarTrees {
 
   private def original(node: SparkPlan): Option[LogicalPlan] = node.logicalLink.flatMap(_.getTagValue(Original))
 
-  /** A plan as it was before trees. */
-  def undone(plan: LogicalPlan): LogicalPlan = plan.transformDown { case node if node.getTagValue(Original).isDefined => node.getTagValue(Original).get }
+  /** A plan as it was before trees, its subqueries too. */
+  def undone(plan: LogicalPlan): LogicalPlan = plan.transformDownWithSubqueries { case node if node.getTagValue(Original).isDefined => node.getTagValue(Original).get }
 }

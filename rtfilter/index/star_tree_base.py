@@ -55,7 +55,7 @@ class SparkReader:
         listed = self.listed()
         try:
             frame = table_frame(cloned(self.spark, _CONF), self.table, listed)
-            check_types(definition, {field.name: field.dataType.simpleString() for field in frame.schema.fields})
+            check_types(definition, {field.name: field.dataType.simpleString() for field in frame.schema.fields}, "the table")
             if {file.path for file in files} != {file.path for file in listed.files}:
                 frame = _of_files(frame, files)
             found = _grouped_frame(frame, definition).limit(most + 1).toArrow()
@@ -77,13 +77,13 @@ def _of_files(frame: DataFrame, files: Sequence[TableFile]) -> DataFrame:
     return frame.where(F.col("_metadata.file_path").isin([text for uri in uris for text in (uri, uri.replace(":///", ":/", 1))]))
 
 
-def check_types(definition: TreeDefinition, types: Mapping[str, str]) -> None:
+def check_types(definition: TreeDefinition, types: Mapping[str, str], where: str) -> None:
     """Raises IndexDefinitionError: a table's columns are no longer those that a tree was made of."""
     for name, spark_type in definition.types.items():
         if types.get(name) != spark_type:
-            now = f"a {types[name]} now" if name in types else "not there any more"
+            now = f"has it as {types[name]}" if name in types else "does not have it"
             raise IndexDefinitionError(
-                f"the star-tree {definition.name!r} is of the column {name!r} as a {spark_type}, which is {now}; create it anew."
+                f"the star-tree {definition.name!r} is of the column {name!r} as {spark_type}, and {where} {now}. Create it anew."
             )
 
 
@@ -144,7 +144,7 @@ def _read(file: TableFile, definition: TreeDefinition) -> Any:
     names = list(definition.types)
     try:
         opened = pq.ParquetFile(file.local)
-        check_types(definition, {field.name: spark_type_of(field.type) for field in opened.schema_arrow})
+        check_types(definition, {field.name: spark_type_of(field.type) for field in opened.schema_arrow}, file.path)
         table = opened.read(columns=names)
     except (pa.ArrowException, OSError) as error:
         raise IndexStorageError(f"the table file {file.path} can't be read: {error}.") from error

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from rtfilter.star_tree.actions.row_limit import RowLimit, distinct_counts, drop, move
-from rtfilter.star_tree.actions.table_reader import Say, TableReader, footer_of, silent
+from rtfilter.star_tree.actions.table_reader import Say, TableReader, footers_of, silent
 from rtfilter.star_tree.actions.tree_actions import bounded_tree
 from rtfilter.star_tree.tree_files import rows_bytes
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition
@@ -58,7 +58,7 @@ def estimate_tree(definition: TreeDefinition, reader: TableReader, limit: RowLim
         IndexStorageError: the table can't be read.
     """
     begun, table = time.monotonic(), reader.listed()
-    footers = [footer_of(reader, file, table.root) for file in table.files]
+    footers = footers_of(reader, table.files, table.root)
     base, built = bounded_tree(definition, reader, table.files, footers, limit, say)
     made_s = time.monotonic() - begun
     packed = built.rows.slice(0, SAMPLE_ROWS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
@@ -16,6 +17,8 @@ from rtfilter.store.index_files.tree_snapshot import TreeDefinition
 from rtfilter.store.parquet.footer_digest import footer_digest, read_tail
 from rtfilter.store.parquet.table_footer import table_footer
 
+# Reads wait for disks or the network, not for a core.
+THREADS = 16
 # What a build says of its progress, for people.
 Say = Callable[[str], None]
 
@@ -51,6 +54,12 @@ class Footer:
 
     file: CoveredFile
     rows: int
+
+
+def footers_of(reader: TableReader, files: Sequence[TableFile], root: str) -> list[Footer]:
+    """The footers of table files, in order; several are read at a time. Raises IndexStorageError: one can't be read."""
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="footers") as pool:
+        return list(pool.map(lambda file: footer_of(reader, file, root), files))
 
 
 def footer_of(reader: TableReader, file: TableFile, root: str) -> Footer:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, did_you_mean
+from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, RtFilterError, did_you_mean
 from rtfilter.star_tree.actions.row_limit import NO_LIMIT, RowLimit, refuse_base, refuse_tree
 from rtfilter.star_tree.actions.stored_base import base_of_segment
-from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, silent
+from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, footers_of, silent
 from rtfilter.star_tree.base_rows import BaseRows, appended_rows
 from rtfilter.star_tree.measures import Measure, parse_measures
 from rtfilter.star_tree.tree_files import CoveredFile, covered_files, write_segment
@@ -21,7 +22,7 @@ from rtfilter.store.index_files.catalog import stored_path
 from rtfilter.store.index_files.index_problems import INDEX_CORRUPT, problem_of
 from rtfilter.store.index_files.sketching import TableFile
 from rtfilter.store.index_files.snapshot import MOST_SEGMENTS
-from rtfilter.store.index_files.storage import IndexFiles, IndexStorage
+from rtfilter.store.index_files.storage import DATA, IndexFiles, IndexStorage
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment, TreeSnapshot
 
 REFRESH_MODES = ("incremental", "full")
@@ -55,18 +56,24 @@ NOTHING_BUILT = TreeReport(0, 0, 0, 0, 0, 0.0)
 def create(
     storage: IndexStorage, definition: TreeDefinition, reader: TableReader, limit: RowLimit = NO_LIMIT, say: Say = silent
 ) -> TreeReport:
-    """Makes a star-tree of all files of a table.
+    """Makes a star-tree of all files of a table. Until its files are written nothing is left of one that can't be made.
 
     Raises:
         IndexDefinitionError: it would have more rows than it may, or values that a tree can't hold.
         IndexStateError: there is one of that name, or somebody else is at it.
         IndexStorageError: the table can't be read, or has changed meanwhile; the tree can't be written.
     """
+    log.require_startable(storage, log.CREATE)
+    begun, table = time.monotonic(), reader.listed()
+    made = _made(definition, reader, table, table.files, limit, say)
     with action_under_way(storage, log.CREATE) as before:
-        table = reader.listed()
-        segment, report = _build(storage, definition, reader, table, table.files, limit, say)
+        try:
+            segment = _written(storage, definition, made, say)
+        except Exception:
+            _remove_data(storage)
+            raise
         log.end(storage, log.CREATE, before, log.ACTIVE, TreeSnapshot(definition, (segment,)))
-    return report
+    return _report(made, segment, begun)
 
 
 def refresh(storage: IndexStorage, mode: str, reader: TableReader, limit: RowLimit = NO_LIMIT, say: Say = silent) -> TreeReport:
@@ -81,6 +88,7 @@ def refresh(storage: IndexStorage, mode: str, reader: TableReader, limit: RowLim
     """
     if mode not in REFRESH_MODES:
         raise IndexDefinitionError(f"refresh has no mode {mode!r}. {did_you_mean(mode, REFRESH_MODES)}")
+    begun = time.monotonic()
     with action_under_way(storage, log.REFRESH) as before:
         old, table = _tree(before), reader.listed()
         kept, wanted = ((), table.files) if mode == "full" else stale_files(storage, old, reader, table)
@@ -89,8 +97,9 @@ def refresh(storage: IndexStorage, mode: str, reader: TableReader, limit: RowLim
             raise IndexStorageError(log.too_many_segments(storage, len(kept) + 1))
         report, segments = NOTHING_BUILT, kept
         if wanted or not kept:
-            segment, report = _build(storage, old.definition, reader, table, wanted, limit, say)
-            segments = (*kept, segment)
+            made = _made(old.definition, reader, table, wanted, limit, say)
+            segment = _written(storage, old.definition, made, say)
+            report, segments = _report(made, segment, begun), (*kept, segment)
         log.end(storage, log.REFRESH, before, log.ACTIVE, TreeSnapshot(old.definition, segments))
     return report
 
@@ -153,24 +162,40 @@ def measures_of(definition: TreeDefinition) -> tuple[Measure, ...]:
     return parse_measures(definition.measures, definition.types, floats=definition.floats)
 
 
-def _build(
-    storage: IndexStorage,
-    definition: TreeDefinition,
-    reader: TableReader,
-    table: ListedTable,
-    files: Sequence[TableFile],
-    limit: RowLimit,
-    say: Say,
-) -> tuple[TreeSegment, TreeReport]:
-    begun = time.monotonic()
-    footers = [footer_of(reader, file, table.root) for file in files]
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A tree in memory, and the table files that it is of."""
+
+    base: BaseRows
+    built: TableTree
+    files: tuple[CoveredFile, ...]
+
+
+def _made(
+    definition: TreeDefinition, reader: TableReader, table: ListedTable, files: Sequence[TableFile], limit: RowLimit, say: Say
+) -> _Made:
+    footers = footers_of(reader, files, table.root)
     base, built = bounded_tree(definition, reader, files, footers, limit, say)
     require_unchanged(table, reader.listed())
-    say(f"writes {len(built.rows)} rows")
-    segment = write_segment(storage, definition, built, base, [footer.file for footer in footers])
-    written = sum(file.bytes for file in segment.data_files)
-    seconds = time.monotonic() - begun
-    return segment, TreeReport(len(files), base.table_rows, built.tree.base_rows, len(built.rows), written, seconds)
+    return _Made(base, built, tuple(footer.file for footer in footers))
+
+
+def _written(storage: IndexStorage, definition: TreeDefinition, made: _Made, say: Say) -> TreeSegment:
+    say(f"writes {len(made.built.rows)} rows")
+    return write_segment(storage, definition, made.built, made.base, made.files)
+
+
+def _report(made: _Made, segment: TreeSegment, begun: float) -> TreeReport:
+    tree, written = made.built.tree, sum(file.bytes for file in segment.data_files)
+    rows = (made.base.table_rows, tree.base_rows, len(tree.rows))
+    return TreeReport(len(made.files), *rows, written, time.monotonic() - begun)
+
+
+def _remove_data(storage: IndexStorage) -> None:
+    """Of a tree that is not there yet nothing is needed."""
+    with suppress(RtFilterError):
+        for name in storage.names(DATA):
+            storage.delete(name)
 
 
 def bounded_tree(

@@ -206,15 +206,26 @@ def begin(storage: IndexStorage, action: Action, listed_at: int | None = None) -
         IndexStateError: the index is in a state that the action can't start from, another action is under way, or one was faster.
         IndexStorageError: the place can't be used.
     """
+    view = require_startable(storage, action)
+    if listed_at is not None and view.number != listed_at:
+        raise MovedOnError(f"{action.name} of {named(storage)}: another writer was faster; start it again.")
+    if not _append(storage, view.number + 1, action.transient, None):
+        raise IndexStateError(f"{action.name} of {named(storage)}: another writer has just begun; try again after it.")
+    return view
+
+
+def require_startable(storage: IndexFiles, action: Action) -> LogView:
+    """The log, if the action may begin now.
+
+    Raises:
+        IndexStateError: the state is one that it can't start from, or another action is under way.
+        IndexStorageError: the place can't be used.
+    """
     view = read_log(storage)
     if view.under_way is not None:
         raise IndexStateError(_busy(storage, action, view.under_way))
-    if listed_at is not None and view.number != listed_at:
-        raise MovedOnError(f"{action.name} of {named(storage)}: another writer was faster; start it again.")
     if view.state not in action.starts:
         raise IndexStateError(_wrong_state(storage, action, view.state))
-    if not _append(storage, view.number + 1, action.transient, None):
-        raise IndexStateError(f"{action.name} of {named(storage)}: another writer has just begun; try again after it.")
     return view
 
 
@@ -293,7 +304,7 @@ def _writer() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def _busy(storage: IndexStorage, action: Action, other: LogEntry) -> str:
+def _busy(storage: IndexFiles, action: Action, other: LogEntry) -> str:
     since = "" if not other.at_s else f" since {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(other.at_s))}"
     return (
         f"{action.name} of {named(storage)}: it is {other.state}{since} (writer {other.writer or 'unknown'}). Wait for "
@@ -301,7 +312,7 @@ def _busy(storage: IndexStorage, action: Action, other: LogEntry) -> str:
     )
 
 
-def _wrong_state(storage: IndexStorage, action: Action, state: str) -> str:
+def _wrong_state(storage: IndexFiles, action: Action, state: str) -> str:
     ways = {
         (CREATE.name, ACTIVE): "it exists already; use refresh, or another name",
         (CREATE.name, DELETED): "it was deleted; use restore, or vacuum and then create",

@@ -71,6 +71,27 @@ def stored_of(hints: Iterable[TableHint]) -> Stored:
     return Stored(frozenset(use), frozenset(skip), skips_all)
 
 
+def stored_warnings(hints: Iterable[TableHint], table: str, names: Iterable[str], *, only_near: bool = False) -> tuple[str, ...]:
+    """A sentence for every name in `use` or `skip` that is none of these: the star-trees and indexes of a table.
+
+    A row index goes by `INDEX.COLUMNS`. `only_near`: names that resemble none may be those of another table.
+    """
+    known = {name.lower(): name for name in names}
+    found: dict[str, None] = {}
+    for hint in hints:
+        stored = stored_of([hint])
+        for name in sorted(stored.use | stored.skip):
+            close = difflib.get_close_matches(name, known, n=1)
+            if name in known or name.partition(".")[0] in known or (only_near and not close):
+                continue
+            nearest = f" Did you mean {known[close[0]]!r}?" if close else ""
+            effect = "nothing else of it is used" if name in stored.use else "nothing changes for it"
+            found[f"The hint {hint.text} names {name!r}, which is no star-tree and no index of {table}, so {effect}.{nearest}"] = (
+                None
+            )
+    return tuple(found)
+
+
 def directive_of(hints: Sequence[TableHint], table: str) -> Directive:
     """What hold for a scan of `table`. A hint that names the table counts more than one that names none, an inner one more than an
     outer one; of two costs in one hint the last counts.

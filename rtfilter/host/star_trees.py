@@ -18,6 +18,7 @@ from planner.star_tree.labels import aggregate_label, is_computed
 from planner.star_tree.question import Question, question_of
 from planner.star_tree.reasons import TreeReason, TreeRefusal, TreeRefusedError
 from rtfilter.errors import IndexStorageError
+from rtfilter.host.hinted_names import hint_remarks
 from rtfilter.host.tree_facts import Known, facts_of, helpful_change
 from rtfilter.options import Options
 from rtfilter.star_tree.conditions import NOT_UNDERSTOOD, ConditionRefusedError, passing_codes
@@ -62,10 +63,12 @@ def answer_star(packs: PackStore, trees: OpenedTrees, message: Mapping[str, Any]
         return {"unknown": unknown}
     entries: list[dict[str, Any]] = []
     candidates: list[_Candidate] = []
+    names: list[str] = []
     known = Known(trees, packs.seen)
     for relation in tables:
         files = lists[relation.number] or ()
         found = _trees_of(trees, files, options.store_location)
+        names += [each.name for each in found]
         question, refusal = _asked(fragment, relation)
         for tree in found:
             outcome = refusal if question is None else _considered(trees, tree, question, files, options)
@@ -77,8 +80,10 @@ def answer_star(packs: PackStore, trees: OpenedTrees, message: Mapping[str, Any]
     best = min(candidates, key=lambda each: (each.rows_read, each.tree.name), default=None)
     for each in candidates:
         entries.append(_entry_of(each, is_used=each is best, best=best))
+    warnings = hint_remarks(fragment, names, {number: files or () for number, files in lists.items()}, options.store_location)
     asked = {"aggregate": aggregate_label(fragment), "computed": is_computed(fragment)}
-    return {"used": None if best is None else _used(best), "trees": [{**entry, **asked} for entry in entries]}
+    told = [{**entry, **asked} for entry in entries]
+    return {"used": None if best is None else _used(best), "trees": told, "warnings": list(warnings)}
 
 
 def _asked(fragment: Any, relation: Relation) -> tuple[Question | None, TreeRefusal | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.inputs.table_hints import Directive, TableHint, directive_of, hint_warnings
+from planner.inputs.table_hints import Directive, TableHint, directive_of, hint_warnings, stored_of, stored_warnings
 
 
 def hint(
@@ -61,3 +61,40 @@ class TestWarnings:
     def test_a_hint_without_words_is_told_what_it_takes(self) -> None:
         (sentence,) = hint_warnings([hint()], [])
         assert "always, never, range, set, bloom" in sentence
+
+
+class TestStored:
+    @pytest.mark.parametrize(
+        ("words", "name", "skipped"),
+        [
+            (("use(cube)",), "cube", False),
+            (("use(cube)",), "other", True),
+            (("USE(Cube)",), "cube", False),
+            (("skip(cube)",), "cube", True),
+            (("skip(cube)",), "other", False),
+            (("skip()",), "other", True),
+            (("use(cube,other)", "skip(cube)"), "cube", True),
+            (("always",), "cube", False),
+        ],
+    )
+    def test_what_is_used(self, words: tuple[str, ...], name: str, skipped: bool) -> None:
+        assert stored_of([hint(*words)]).skips(name) is skipped
+
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [
+            (("use(cube)", "skip(idx)", "skip(rows.a_b)", "skip()"), ""),
+            (("use(cub)",), "The hint RTFILTER(use(cub)) names 'cub', which is no star-tree and no index of sales, "
+             "so nothing else of it is used. Did you mean 'Cube'?"),
+            (("skip(zzz)",), "The hint RTFILTER(skip(zzz)) names 'zzz', which is no star-tree and no index of sales, "
+             "so nothing changes for it."),
+        ],
+    )  # fmt: skip
+    def test_a_name_of_nothing_is_told(self, words: tuple[str, ...], sentence: str) -> None:
+        told = stored_warnings([hint(*words), hint(*words)], "sales", ["Cube", "idx", "rows"])
+        assert told == ((sentence,) if sentence else ())
+
+    def test_where_another_table_may_have_it_only_near_names_are_told(self) -> None:
+        hints = [hint("use(cub)", "skip(zzz)")]
+        (told,) = stored_warnings(hints, "sales", ["cube"], only_near=True)
+        assert "'cub'" in told

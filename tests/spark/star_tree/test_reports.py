@@ -87,6 +87,27 @@ def test_a_refused_tree_says_what_would_let_it_answer(on: SparkSession, sql: str
     assert (f"It would answer with {change}." in cube.sentence()) == bool(change)
 
 
+@pytest.mark.parametrize(
+    ("words", "used", "warning"),
+    [
+        ("use(wide)", "wide", ""),
+        ("skip(cube)", "wide", ""),
+        ("skip(cube, wide)", None, ""),
+        ("skip()", None, ""),
+        ("use(wdie)", None, "Did you mean 'wide'?"),
+        ("skip(cbue)", "cube", "names 'cbue', which is no star-tree and no index of sales, so nothing changes for it. Did you"),
+    ],
+)
+def test_hints_name_trees(on: SparkSession, words: str, used: str | None, warning: str) -> None:
+    sql = BY_STORE.replace("select", f"select /*+ RTFILTER({words}) */")
+    off_rows, on_rows = both_ways(on, sql)
+    assert off_rows == on_rows and len(on_rows) == 8
+    report = latest(on)
+    assert next((each.name for each in report.star_trees if each.used), None) == used
+    assert [warning in text for text in report.warnings] == ([True] if warning else [])
+    assert rtfilter.why_not(on.sql(sql)).warnings == report.warnings
+
+
 def test_a_tree_of_too_few_files_wants_a_refresh(on: SparkSession, table: Path, tmp_path: Path) -> None:
     copy = tmp_path / "sales"
     shutil.copytree(table, copy)

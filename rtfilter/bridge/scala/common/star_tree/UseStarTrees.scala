@@ -32,7 +32,9 @@ class UseStarTrees(session: SparkSession) extends Rule[LogicalPlan] {
       val answer = ask(fragment)
       val used = Option(answer.get("used")).filterNot(_.isNull)
       val plan = used.fold[LogicalPlan](aggregate)(new TreePlan(session, fragment, _, id).plan)
-      val decision = Json.obj("decision" -> id, "candidates" -> Nil, "placeholders" -> Nil, "star_trees" -> answer.get("trees"), "ms" -> (System.nanoTime() - started) / 1e6)
+      val decision = Json.obj("decision" -> id, "candidates" -> Nil, "placeholders" -> Nil, "star_trees" -> answer.get("trees"),
+        "warnings" -> Json.items(answer, "warnings"), "ms" -> (System.nanoTime() - started) / 1e6)
+      Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
       plan.setTagValue(UseStarTrees.Decision, Json.mapper.writeValueAsString(decision))
       QueryLog.planned(layer, id, decision)
       if (used.isDefined) plan.setTagValue(UseStarTrees.Original, aggregate)

@@ -105,9 +105,10 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Whatever else gives rows: `name` is its kind."""
+    """Whatever else gives rows: `name` is its kind, `tables` are those below it down to the next aggregate."""
 
     name: str
+    tables: tuple[Relation, ...] = ()
 
 
 Node: TypeAlias = Project | Filter | Join | Relation | Opaque
@@ -183,10 +184,15 @@ def _node(raw: Any, depth: int) -> Node:
         condition = raw.get("condition")
         return Join(read_field(raw, "type", str, where), None if condition is None else _term(condition, 0), *sides)
     if kind == "relation":
-        columns = tuple(Column(int(each["id"]), str(each["name"]), str(each["type"])) for each in read_list(raw, "columns", where))
-        hints = tuple(raw.get("hints") or ())
-        return Relation(read_field(raw, "number", int, where), str(raw.get("label", "")), str(raw.get("files", "")), columns, hints)
-    return Opaque(str(raw.get("name") or kind))
+        return _relation(raw)
+    return Opaque(str(raw.get("name") or kind), tuple(map(_relation, raw.get("tables") or ())))
+
+
+def _relation(raw: Any) -> Relation:
+    where = "a table"
+    columns = tuple(Column(int(each["id"]), str(each["name"]), str(each["type"])) for each in read_list(raw, "columns", where))
+    hints = tuple(raw.get("hints") or ())
+    return Relation(read_field(raw, "number", int, where), str(raw.get("label", "")), str(raw.get("files", "")), columns, hints)
 
 
 def relations(node: Node) -> Iterator[Relation]:
@@ -196,5 +202,7 @@ def relations(node: Node) -> Iterator[Relation]:
     elif isinstance(node, Join):
         yield from relations(node.left)
         yield from relations(node.right)
-    elif isinstance(node, Project | Filter):
+    elif isinstance(node, Opaque):
+        yield from node.tables
+    else:
         yield from relations(node.child)

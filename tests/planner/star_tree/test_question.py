@@ -98,8 +98,8 @@ def test_what_is_not_deterministic_is_refused(where: Any) -> None:
 def test_other_operators_are_refused_by_name() -> None:
     window = {"kind": "other", "name": "Window"}
     assert asked(joined(table(), window), COUNT).joined
-    below = {"ansi": False, "grouping": [], "read": [], "aggregates": [COUNT], "child": window}
-    assert not list(parse_fragment(below).grouping)
+    above = {**window, "tables": [table()]}
+    assert refusal(above, COUNT) == refusal(joined(above, OTHER_TABLE), COUNT) == TreeReason.OPERATOR_BELOW
 
 
 @pytest.mark.parametrize("broken", [{}, {"ansi": 1}, {"ansi": True, "grouping": [7], "read": [], "aggregates": [], "child": {}}])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from rtfilter import StarTree
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.tables import listed_table
 from rtfilter.star_tree.base_rows import grouped_rows
@@ -51,23 +52,19 @@ def write_table(folder: Path, table: pa.Table, files: int = 2) -> Path:
     return folder
 
 
-def make_tree(
-    folder: Path,
-    name: str,
-    dimensions: Sequence[str],
-    measures: Iterable[str],
-    *,
-    max_leaf: int = 50,
-    floats: bool = False,
-    table: pa.Table | None = None,
-) -> None:
-    """A tree of a table as it is now; of other rows with `table`, which makes it wrong."""
-    table = pq.read_table(folder) if table is None else table
+def make_tree(folder: Path, name: str, dimensions: Sequence[str], measures: Sequence[str], **options: Any) -> None:
+    """A tree of a table as it is now."""
+    given = {"max_leaf": 50, "max_rows": 1_000_000, **options}
+    StarTree.create(None, str(folder), dimensions, measures, name=name, **given)
+
+
+def make_tree_of_rows(folder: Path, name: str, dimensions: Sequence[str], measures: Sequence[str], table: pa.Table) -> None:
+    """What claims to be a tree of a table and is one of these rows, with sums of floats."""
     types = {field.name: spark_type_of(field.type) for field in table.schema}
-    parsed = parse_measures(list(measures), types, floats=floats)
-    definition = TreeDefinition(name, str(folder), None, tuple(dimensions), tuple(map(str, parsed)), max_leaf, (), types, floats)
+    parsed = parse_measures(measures, types, floats=True)
+    definition = TreeDefinition(name, str(folder), None, tuple(dimensions), tuple(map(str, parsed)), 50, (), types, True)
     base = grouped_rows(table, types, definition.dimensions, parsed)
-    built = tree_of_base(base, types, definition.dimensions, parsed, max_leaf=max_leaf)
+    built = tree_of_base(base, types, definition.dimensions, parsed, max_leaf=50)
     storage = LocalStorage(str(folder / "_rtfilter" / TREES_FOLDER / name))
     listed = listed_table(None, str(folder))
     files = [

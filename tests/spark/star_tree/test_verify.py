@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import rtfilter
 from rtfilter.errors import ResultMismatchError
 from tests.spark.applications import give_time
-from tests.spark.star_tree.made_trees import make_tree, sales, write_table
+from tests.spark.star_tree.made_trees import make_tree_of_rows, sales, write_table
 
 DIMENSIONS = ("store", "day")
 MEASURES = ("count(*)", "sum(x)", "sum(weight)", "avg(price)")
@@ -29,7 +29,7 @@ def changed(table: pa.Table, column: str, factor: float) -> pa.Table:
 def verified(spark: SparkSession, folder: Path, made_of: pa.Table, measures: Sequence[str] = MEASURES) -> SparkSession:
     """A session that verifies, with a view of a table whose tree is made of these rows."""
     write_table(folder, sales())
-    make_tree(folder, "cube", DIMENSIONS, measures, floats=True, table=made_of)
+    make_tree_of_rows(folder, "cube", DIMENSIONS, measures, made_of)
     own = spark.newSession()
     give_time(own)
     own.read.parquet(str(folder)).createOrReplaceTempView("sales")

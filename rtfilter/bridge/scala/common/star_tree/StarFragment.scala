@@ -74,12 +74,23 @@ final class StarFragment(val aggregate: Aggregate, hasTrees: HadoopFsRelation =>
       })
     case Join(left, right, how, condition, _) => Json.obj("kind" -> "join", "type" -> how.toString, "condition" -> condition.map(term(_, StarFragment.Deepest)),
       "left" -> node(left), "right" -> node(right))
-    case table: LogicalRelation if StarFragment.plain(table).exists(hasTrees) =>
-      tables += table
-      Json.obj("kind" -> "relation", "number" -> (tables.size - 1), "label" -> table.catalogTable.fold(relation(tables.size - 1).location.rootPaths.headOption.fold("")(_.getName))(_.identifier.table),
-        "files" -> files(tables.size - 1).digest, "hints" -> table.getTagValue(TableHint.OnRelation).getOrElse(Nil).map(_.toJson),
-        "columns" -> table.output.map(c => Json.obj("id" -> c.exprId.id, "name" -> c.name, "type" -> c.dataType.catalogString)))
-    case other => Json.obj("kind" -> "other", "name" -> other.nodeName)
+    case table: LogicalRelation if StarFragment.plain(table).exists(hasTrees) => tell(table)
+    case other => Json.obj("kind" -> "other", "name" -> other.nodeName, "tables" -> below(other).map(tell))
+  }
+
+  /** Tables that what cannot be looked through lies above. An aggregate below is asked of by itself. */
+  private def below(plan: LogicalPlan): Seq[LogicalRelation] = plan match {
+    case _: Aggregate => Nil
+    case table: LogicalRelation => Seq(table).filter(StarFragment.plain(_).exists(hasTrees))
+    case other => other.children.flatMap(below)
+  }
+
+  private def tell(table: LogicalRelation): ObjectNode = {
+    tables += table
+    val number = tables.size - 1
+    Json.obj("kind" -> "relation", "number" -> number, "label" -> table.catalogTable.fold(relation(number).location.rootPaths.headOption.fold("")(_.getName))(_.identifier.table),
+      "files" -> files(number).digest, "hints" -> table.getTagValue(TableHint.OnRelation).getOrElse(Nil).map(_.toJson),
+      "columns" -> table.output.map(c => Json.obj("id" -> c.exprId.id, "name" -> c.name, "type" -> c.dataType.catalogString)))
   }
 }
 

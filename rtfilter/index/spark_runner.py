@@ -97,7 +97,7 @@ def _own_interpreter(context: SparkContext) -> Iterator[None]:
     """Workers on this machine get the driver's interpreter, which has pyarrow, unless somebody has chosen another."""
     before = context.pythonExec
     chosen = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
-    if _is_local(context) and not chosen:
+    if is_local(context) and not chosen:
         context.pythonExec = sys.executable
     try:
         yield
@@ -105,7 +105,7 @@ def _own_interpreter(context: SparkContext) -> Iterator[None]:
         context.pythonExec = before
 
 
-def _is_local(context: SparkContext) -> bool:
+def is_local(context: SparkContext) -> bool:
     """Whether workers are children of this machine's JVM, with its environment."""
     master = str(context.master)
     return master.startswith("local") and not master.startswith("local-cluster")
@@ -117,7 +117,7 @@ def _result_bytes(found: PortionSketches) -> int:
 
 def _equip(context: SparkContext) -> None:
     """Sends our code to executors on other machines; a local master's workers have the driver's."""
-    if _is_local(context) or context.applicationId in _equipped:
+    if is_local(context) or context.applicationId in _equipped:
         return
     folder = Path(rtfilter.__file__).parent
     archive = Path(tempfile.mkdtemp(prefix="rtfilter-")) / "rtfilter-store.zip"

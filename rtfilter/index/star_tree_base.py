@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
@@ -17,7 +20,9 @@ from rtfilter.bridge.session_clones import cloned
 from rtfilter.errors import IndexDefinitionError, IndexStorageError, first_line
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.index_places import file_access
+from rtfilter.index.spark_runner import is_local
 from rtfilter.index.tables import is_path, listed_table, path_for_spark, path_of_uri
+from rtfilter.star_tree.actions.row_limit import GroupCounts
 from rtfilter.star_tree.actions.stored_base import base_columns
 from rtfilter.star_tree.actions.tree_actions import measures_of
 from rtfilter.star_tree.base_rows import BaseRows, grouped_rows, measured, summed_exactly
@@ -31,7 +36,14 @@ from rtfilter.store.remote.remote_table import RemoteFile
 from rtfilter.store.sketches.domain import pack_values, why_no_values
 
 # Sums wrap around as they do with ANSI off; and no tree answers for the table that another is made of.
-_CONF = {"spark.sql.ansi.enabled": "false", "rtfilter.enabled": "false"}
+# Groups come over by files, where times are to be whole microseconds and dates as they are.
+_CONF = {
+    "spark.sql.ansi.enabled": "false",
+    "rtfilter.enabled": "false",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
 _LEAST, _GREATEST = "least of {}", "greatest of {}"
 
 
@@ -50,18 +62,47 @@ class SparkReader:
             return cast(BinaryIO, RemoteFile(file_access(self.spark, file.path), file.path, file.size_bytes))
         return open(file.local, "rb")
 
-    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile], most: int) -> BaseRows:
+    def group_counts(self, definition: TreeDefinition, files: Sequence[TableFile]) -> GroupCounts | None:
+        """About how many groups there are, by one Spark job without a shuffle."""
+        names = definition.dimensions
+        wanted = [names, *((name,) for name in names)]
+        if len(names) > 1:
+            wanted += [names[:number] + names[number + 1 :] for number in range(len(names))]
+        counted = [F.approx_count_distinct(F.struct(*map(_column, each))).alias(f"c{i}") for i, each in enumerate(wanted)]
+        with _told(self.table):
+            found = list(self._frame(definition, files).agg(*counted).collect()[0])
+        return GroupCounts(found[0], tuple(found[1 : len(names) + 1]), tuple(found[len(names) + 1 :]))
+
+    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
         """As TableReader has it; by one Spark job."""
+        with _told(self.table):
+            return _base_rows(_collected(_grouped_frame(self._frame(definition, files), definition)), definition)
+
+    def _frame(self, definition: TreeDefinition, files: Sequence[TableFile]) -> DataFrame:
         listed = self.listed()
-        try:
-            frame = table_frame(cloned(self.spark, _CONF), self.table, listed)
-            check_types(definition, {field.name: field.dataType.simpleString() for field in frame.schema.fields}, "the table")
-            if {file.path for file in files} != {file.path for file in listed.files}:
-                frame = _of_files(frame, files)
-            found = _grouped_frame(frame, definition).limit(most + 1).toArrow()
-        except PySparkException as error:
-            raise IndexStorageError(f"Spark can't group the table {self.table!r}: {first_line(error)}") from error
-        return _base_rows(found, definition)
+        frame = table_frame(cloned(self.spark, _CONF), self.table, listed)
+        check_types(definition, {field.name: field.dataType.simpleString() for field in frame.schema.fields}, "the table")
+        return frame if {file.path for file in files} == {file.path for file in listed.files} else _of_files(frame, files)
+
+
+@contextmanager
+def _told(table: str) -> Iterator[None]:
+    try:
+        yield
+    except PySparkException as error:
+        raise IndexStorageError(f"Spark can't group the table {table!r}: {first_line(error)}") from error
+
+
+def _collected(frame: DataFrame) -> Any:
+    """A frame as an Arrow table. On one machine by files: a JVM of 1 GB can't hand over a million groups at once."""
+    if not is_local(frame.sparkSession.sparkContext):
+        return frame.toArrow()
+    names = frame.columns
+    with tempfile.TemporaryDirectory(prefix="rtfilter-groups-") as folder:
+        path = os.path.join(folder, "groups")
+        frame.toDF(*(f"c{number}" for number in range(len(names)))).write.parquet(path)
+        parts = [pq.read_table(os.path.join(path, name)) for name in sorted(os.listdir(path)) if name.endswith(".parquet")]
+    return pa.concat_tables(parts).rename_columns(names)
 
 
 def table_frame(spark: SparkSession, table: str, listed: ListedTable) -> DataFrame:
@@ -129,8 +170,12 @@ class LocalReader:
     def open(self, file: TableFile) -> BinaryIO:
         return open(file.local, "rb")
 
-    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile], most: int) -> BaseRows:
-        """As TableReader has it; `most` does not count, since all is in memory."""
+    def group_counts(self, definition: TreeDefinition, files: Sequence[TableFile]) -> GroupCounts | None:
+        """None: all is in memory, and counted there."""
+        return None
+
+    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
+        """As TableReader has it."""
         found = [_read(file, definition) for file in files]
         table = pa.concat_tables(found)
         measures = measures_of(definition)

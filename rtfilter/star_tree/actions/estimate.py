@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from rtfilter.star_tree.actions.row_limit import RowLimit, distinct_counts, drop, move
+from rtfilter.star_tree.actions.row_limit import GroupCounts, RowLimit, drop, move
 from rtfilter.star_tree.actions.table_reader import Say, TableReader, footers_of, silent
 from rtfilter.star_tree.actions.tree_actions import bounded_tree
 from rtfilter.star_tree.tree_files import rows_bytes
@@ -64,7 +64,7 @@ def estimate_tree(definition: TreeDefinition, reader: TableReader, limit: RowLim
     packed = built.rows.slice(0, SAMPLE_ROWS)
     size_bytes = rows_bytes(definition, packed) * len(built.rows) // max(1, len(packed))
     packed_s = time.monotonic() - begun - made_s
-    sizes = distinct_counts(base.table, len(definition.dimensions))
+    counts = GroupCounts.of(base, len(definition.dimensions))
     return TreeEstimate(
         definition.name,
         base.table_rows,
@@ -72,6 +72,6 @@ def estimate_tree(definition: TreeDefinition, reader: TableReader, limit: RowLim
         len(built.rows),
         size_bytes,
         made_s + packed_s * len(built.rows) / max(1, len(packed)),
-        dict(zip(definition.dimensions, sizes, strict=True)),
-        move(definition, sizes) or (drop(definition, sizes) if len(built.rows) > MUCH * base.table_rows else ""),
+        dict(zip(definition.dimensions, counts.values, strict=True)),
+        move(definition, counts) or (drop(definition, counts) if len(built.rows) > MUCH * base.table_rows else ""),
     )

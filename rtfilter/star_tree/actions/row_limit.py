@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planner.counted import counted
 from rtfilter.errors import IndexDefinitionError
@@ -50,47 +48,55 @@ def row_limit(given: str | int) -> RowLimit:
     raise IndexDefinitionError(f"max_rows={given!r} is no limit of rows; use a share of the table's, as '10%', or a number.")
 
 
-def refuse_base(definition: TreeDefinition, base: BaseRows, most: int) -> IndexDefinitionError:
+@dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """How many groups all dimensions make, how many values each has, and how many groups there are without each, if known."""
+
+    groups: int
+    values: tuple[int, ...]
+    without: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, base: BaseRows, dimensions: int) -> GroupCounts:
+        """Counted in grouped rows; null is a value."""
+        keys = [f"d{number}" for number in range(dimensions)]
+        without = [len(base.table.group_by([key for key in keys if key != left]).aggregate([])) for left in keys if len(keys) > 1]
+        return cls(len(base), tuple(len(base.table.column(key).unique()) for key in keys), tuple(without))
+
+
+def refuse_base(definition: TreeDefinition, counts: GroupCounts, most: int) -> IndexDefinitionError:
     """The error for more groups than a tree may have rows: which dimension to drop."""
-    sizes = distinct_counts(base.table, len(definition.dimensions))
     return IndexDefinitionError(
-        f"the star-tree {definition.name!r} would have more than the {counted(most, 'row')} that max_rows allows: so many "
-        f"groups its dimensions make. {_sizes_text(definition, sizes)} {drop(definition, sizes)}"
+        f"the star-tree {definition.name!r} may have {counted(most, 'row')} (max_rows), and its dimensions make about "
+        f"{counts.groups} groups. {_values_text(definition, counts)} {drop(definition, counts)}"
     )
 
 
-def refuse_tree(definition: TreeDefinition, base: BaseRows, rows: int, most: int) -> IndexDefinitionError:
+def refuse_tree(definition: TreeDefinition, counts: GroupCounts, rows: int, most: int) -> IndexDefinitionError:
     """The error for a tree with more rows than it may have: which dimension to move, or to drop."""
-    sizes = distinct_counts(base.table, len(definition.dimensions))
-    text = (
-        f"the star-tree {definition.name!r} would have {rows} rows, {len(base)} of them without stars, and may have {most} "
-        f"(max_rows). {_sizes_text(definition, sizes)} {move(definition, sizes) or drop(definition, sizes)}"
+    return IndexDefinitionError(
+        f"the star-tree {definition.name!r} may have {counted(most, 'row')} (max_rows), and would have {rows}, {counts.groups} of "
+        f"them without stars. {_values_text(definition, counts)} {move(definition, counts) or drop(definition, counts)}"
     )
-    return IndexDefinitionError(text)
 
 
-def move(definition: TreeDefinition, sizes: Sequence[int]) -> str:
+def move(definition: TreeDefinition, counts: GroupCounts) -> str:
     """Which dimension to put further to the front, by how many values each has; empty where they stand well."""
-    names = definition.dimensions
-    order = sorted(range(len(names)), key=lambda number: -sizes[number])
-    for place, number in enumerate(order):
-        if number != place and sizes[number] > sizes[place]:
+    names, values = definition.dimensions, counts.values
+    for place, number in enumerate(sorted(range(len(names)), key=lambda number: -values[number])):
+        if number != place and values[number] > values[place]:
             return f"Move {names[number]!r} in front of {names[place]!r}: dimensions with many values go first."
     return ""
 
 
-def drop(definition: TreeDefinition, sizes: Sequence[int]) -> str:
+def drop(definition: TreeDefinition, counts: GroupCounts) -> str:
     """Which dimension to do without."""
-    names = definition.dimensions
-    order = sorted(range(len(names)), key=lambda number: -sizes[number])
-    return f"Leave {names[order[0]]!r} out, which has the most values, name it in no_star, or raise max_rows or max_leaf."
+    if not counts.without:
+        return "Raise max_rows, or group by something coarser."
+    number = min(range(len(counts.without)), key=lambda number: counts.without[number])
+    return f"Leave {definition.dimensions[number]!r} out, which makes about {counts.without[number]} groups, or raise max_rows."
 
 
-def distinct_counts(table: Any, dimensions: int) -> list[int]:
-    """How many values each dimension has in grouped rows; null is one."""
-    return [len(table.column(f"d{number}").unique()) for number in range(dimensions)]
-
-
-def _sizes_text(definition: TreeDefinition, sizes: Sequence[int]) -> str:
-    each = ", ".join(f"{name} {size}" for name, size in zip(definition.dimensions, sizes, strict=True))
+def _values_text(definition: TreeDefinition, counts: GroupCounts) -> str:
+    each = ", ".join(f"{name} {size}" for name, size in zip(definition.dimensions, counts.values, strict=True))
     return f"Values of its dimensions: {each}."

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from rtfilter.errors import IndexStorageError
+from rtfilter.star_tree.actions.row_limit import GroupCounts
 from rtfilter.star_tree.base_rows import BaseRows
 from rtfilter.star_tree.tree_files import CoveredFile
 from rtfilter.store.index_actions.listing import ListedTable
@@ -38,8 +39,12 @@ class TableReader(Protocol):
         """A file, for its footer. Raises OSError, IndexStorageError."""
         ...
 
-    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile], most: int) -> BaseRows:
-        """The rows of these files, grouped by all dimensions; of more groups than `most` any `most` + 1 of them.
+    def group_counts(self, definition: TreeDefinition, files: Sequence[TableFile]) -> GroupCounts | None:
+        """About how many groups the dimensions make, for much less than grouping takes; None where it would not be less."""
+        ...
+
+    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
+        """The rows of these files, grouped by all dimensions.
 
         Raises:
             IndexDefinitionError: the table no longer has the definition's columns, or values that a tree can't hold.

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, RtFilterError, did_you_mean
-from rtfilter.star_tree.actions.row_limit import NO_LIMIT, RowLimit, refuse_base, refuse_tree
+from rtfilter.star_tree.actions.row_limit import NO_LIMIT, GroupCounts, RowLimit, refuse_base, refuse_tree
 from rtfilter.star_tree.actions.stored_base import base_of_segment
 from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, footers_of, silent
 from rtfilter.star_tree.base_rows import BaseRows, appended_rows
@@ -26,6 +26,9 @@ from rtfilter.store.index_files.storage import DATA, IndexFiles, IndexStorage
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment, TreeSnapshot
 
 REFRESH_MODES = ("incremental", "full")
+# Groups of larger tables are counted before they are made. The count may be wrong by some hundredths.
+COUNTED_FIRST_ROWS = 1_000_000
+UNSURE = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +218,12 @@ def bounded_tree(
     table_rows = sum(footer.rows for footer in footers)
     most = limit.most(table_rows)
     say(f"groups {table_rows} rows of {len(files)} files")
-    base = reader.grouped(definition, files, most)
+    counts = reader.group_counts(definition, files) if table_rows > max(most, COUNTED_FIRST_ROWS) else None
+    if counts is not None and counts.groups > most * UNSURE:
+        raise refuse_base(definition, counts, most)
+    base = reader.grouped(definition, files)
     if len(base) > most:
-        raise refuse_base(definition, base, most)
+        raise refuse_base(definition, GroupCounts.of(base, len(definition.dimensions)), most)
     if base.table_rows != table_rows:
         raise IndexStorageError(
             f"the table {definition.table!r} has {table_rows} rows by its files' footers, and {base.table_rows} were read: it has "
@@ -227,7 +233,7 @@ def bounded_tree(
     say(f"builds a tree of {len(base)} groups")
     built = built_tree(definition, base)
     if len(built.rows) > most:
-        raise refuse_tree(definition, base, len(built.rows), most)
+        raise refuse_tree(definition, GroupCounts.of(base, len(definition.dimensions)), len(built.rows), most)
     return base, built
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 import rtfilter
 from rtfilter import IndexDefinitionError, IndexStorageError, StarTree
 from rtfilter.index import star_tree_base
+from rtfilter.star_tree.actions import tree_actions
 from rtfilter.store.index_files.log import read_log
 from rtfilter.store.index_files.storage import LocalStorage
 from tests.star_tree.tree_answers import answered
@@ -118,7 +119,7 @@ def test_a_table_of_the_catalog(spark: SparkSession, tmp_path: Path) -> None:
     frame(spark, 100, ROWS).write.insertInto("sales")
     assert tree.refresh().table_rows == 100
     check(spark, tree, spark.table("sales"))
-    assert [each.name for each in rtfilter.star_trees(spark)] == ["cube"] and rtfilter.indexes(spark) == []
+    assert tree.place in [each.place for each in rtfilter.star_trees(spark)] and rtfilter.indexes(spark, "sales") == []
     spark.sql("drop table sales")
 
 
@@ -148,11 +149,22 @@ def test_what_spark_and_pyarrow_build_is_the_same(spark: SparkSession, tmp_path:
 def test_too_many_groups_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = str(tmp_path / "t")
     spark.range(1_000).selectExpr("id as k", "id % 2 as s").write.parquet(table)
-    with pytest.raises(IndexDefinitionError, match=r"more than the 500 rows.* Leave 'k' out"):
+    with pytest.raises(IndexDefinitionError, match=r"may have 500 rows .* about 1000 groups.* Leave 'k' out, which makes about 2 "):
         StarTree.create(spark, table, ["s", "k"], ["count(*)"], name="cube", max_rows=500)
     with pytest.raises(IndexDefinitionError, match=r"would have .* 1000 of them .* Move 'k' in front of 's'"):
         StarTree.create(spark, table, ["s", "k"], ["count(*)"], name="cube", max_rows=1_000, max_leaf=1)
     assert rtfilter.star_trees(spark, table) == []
+
+
+def test_groups_of_large_tables_are_counted_first(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = str(tmp_path / "t")
+    spark.range(5_000).selectExpr("if(id = 0, null, id) as k", "id % 2 as s", "id % 7 as u").write.parquet(table)
+    monkeypatch.setattr(tree_actions, "COUNTED_FIRST_ROWS", 1_000)
+    with monkeypatch.context() as patch:
+        patch.setattr(star_tree_base.SparkReader, "grouped", None)
+        with pytest.raises(IndexDefinitionError, match=r"may have 500 rows .* Leave 'k' out, which makes about 14 groups"):
+            StarTree.create(spark, table, ["k", "s", "u"], ["count(*)"], name="cube", max_rows=500)
+    assert StarTree.create(spark, table, ["k", "s"], ["count(*)"], name="cube", max_rows=20_000).last_build is not None
 
 
 def test_a_table_that_changes_during_the_build(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,7 @@ class Execution:
     filters: Sequence[Mapping[str, Any]] = ()
     columns: Sequence[str] = ()
     report: str = ""
+    star_trees: Sequence[Mapping[str, Any]] = ()
 
 
 class Engine(Protocol):

@@ -133,6 +133,7 @@ class SparkEngine:
             filters=filters,
             columns=frame.columns,
             report="" if report is None else str(report),
+            star_trees=[] if report is None else [tree.to_dict() for tree in report.star_trees],
         )
 
     def _last_execution(self) -> int | None:

@@ -107,6 +107,7 @@ def _entry(measured: Measurement, judge: str) -> dict[str, Any]:
         "packs_total": last.packs_total,
         "packs_kept": last.packs_kept,
         "filters": [dict(candidate) for candidate in last.filters],
+        "star_trees": [dict(tree) for tree in last.star_trees],
     }
 
 

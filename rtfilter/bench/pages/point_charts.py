@@ -38,6 +38,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A number, a part of it, and what lies between the two where that is known."""
+
+    whole: float
+    part: float
+    between: float | None = None
+
+
+@dataclass(frozen=True)
 class Curve:
     """Points of one series by a number; `colour` counts within the palette of series, or names a mode."""
 
@@ -77,6 +86,36 @@ def dots_by_query(rows: Mapping[str, Mapping[str, Dot]], unit: str, description:
         axes.grid(axis="x")
         axes.set_axisbelow(True)
         _mode_legend(figure, axes, modes)
+        return inline_svg(figure, description)
+
+
+def spans_by_query(rows: Mapping[str, Span], names: tuple[str, str, str], colour: str, description: str) -> str:
+    """One row per query, top to bottom, on a log scale: a line from the part (a dot) to the whole (hollow). `names`: of part, of
+    what is between, and of the whole."""
+    kinds = (("o", colour, colour), ("|", colour, colour), ("o", colour, CLEAR))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH_IN, 1.0 + max(len(rows), 3) * ROW_IN), layout="constrained")
+        axes = figure.subplots()
+        axes.set_xscale("log")
+        values = []
+        for y, span in enumerate(rows.values()):
+            axes.plot([max(span.part, 1), max(span.whole, 1)], [y, y], color=MUTED, linewidth=0.6)
+            for value, (marker, edge, face) in zip((span.part, span.between, span.whole), kinds, strict=True):
+                if value is not None:
+                    values.append(max(value, 1))
+                    axes.plot([values[-1]], [y], marker=marker, markersize=SMALL, color=edge, markerfacecolor=face)
+        axes.set_yticks(range(len(rows)), list(rows), fontsize=7)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel("rows")
+        _round_log_ticks(axes, "x", values)
+        axes.grid(axis="x")
+        axes.set_axisbelow(True)
+        handles = [
+            axes.plot([], [], marker=marker, markersize=SMALL, color=edge, markerfacecolor=face, linestyle="none", label=name)[0]
+            for name, (marker, edge, face) in zip(names, kinds, strict=True)
+        ]
+        figure.legend(handles=handles, loc="outside upper left", ncols=3, handlelength=1, columnspacing=1.2)
         return inline_svg(figure, description)
 
 

@@ -27,10 +27,21 @@ from rtfilter.bench.figures.query_figures import (
 )
 from rtfilter.bench.figures.result import Result, speedup
 from rtfilter.bench.pages.chart_columns import in_columns
+from rtfilter.bench.pages.chart_style import MODE_COLOURS
 from rtfilter.bench.pages.charts import Bar, SpeedupLine, bars_by_mode, speedup_by_selectivity
 from rtfilter.bench.pages.figure_texts import ms_text, packs_text, ratio_text, seconds_text
 from rtfilter.bench.pages.gain_words import gain_words
-from rtfilter.bench.pages.point_charts import Curve, Dot, Point, curves, dots_by_query, gain_scatter, speedup_scatter
+from rtfilter.bench.pages.point_charts import (
+    Curve,
+    Dot,
+    Point,
+    Span,
+    curves,
+    dots_by_query,
+    gain_scatter,
+    spans_by_query,
+    speedup_scatter,
+)
 from rtfilter.bench.run.interleaved import Measurement
 
 ByQuery = Mapping[str, ByMode]
@@ -86,6 +97,7 @@ def _charts(result: Result) -> list[tuple[str, Markup]]:
         ("Speed-up against what the filters let through", None if selectivity_chart else _let_through_scatter(result)),
         ("Expected and measured gain", _gain_chart(result)),
         ("Packs read", _packs_chart(by_query)),
+        ("Rows of star-trees in place of the table's", _trees_chart(by_query)),
         *times,
         ("Skew of the data", _skew_chart(result)),
     ]
@@ -190,6 +202,20 @@ def _packs_chart(by_query: ByQuery) -> Markup | None:
         for query_id, of_query in shares.items()
     }
     return Markup(bars_by_mode(groups, "% of packs that were read", "Share of packs read by each query"))
+
+
+def _trees_chart(by_query: ByQuery) -> Markup | None:
+    """Of queries that star-trees answered, the rows that were chosen, what scans put out, and the rows that they stand for."""
+    spans = {}
+    for query_id, by_mode in by_query.items():
+        used = [tree for measured in by_mode.values() for tree in measured.last.star_trees if tree.get("used")]
+        read = [int(tree["rows_read"]) for tree in used if tree.get("rows_read") is not None]
+        if read:
+            decoded = [int(tree["rows_decoded"]) for tree in used if tree.get("rows_decoded") is not None]
+            spans[query_id] = Span(sum(int(tree.get("base_rows") or 0) for tree in used), sum(read), sum(decoded) or None)
+    names = ("chosen in the tree", "put out by its scans", "in the table")
+    description = "Rows read of star-trees against rows of the table"
+    return Markup(spans_by_query(spans, names, MODE_COLOURS[RTFILTER], description)) if spans else None
 
 
 def _keys_chart(by_query: ByQuery, values: Any, title: str, *, log_y: bool) -> Markup | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ def test_result_has_the_contracts_fields_and_behind_them_failures_and_options() 
         "packs_total": 100,
         "packs_kept": 4,
         "filters": [FILTER],
+        "star_trees": [],
     }
 
 
@@ -146,3 +148,30 @@ def test_an_output_directory_that_cannot_be_written_is_refused_before_the_runs(t
     (tmp_path / "file").write_text("")
     with pytest.raises(BenchError, match="--out DIR"):
         require_writable(tmp_path / "file")
+
+
+TREE = {
+    "name": "cube",
+    "table": "sales",
+    "used": True,
+    "reason": "USED",
+    "rows_read": 40,
+    "rows_decoded": 4096,
+    "base_rows": 2_000_000,
+}
+
+
+def test_rows_of_star_trees_are_drawn_against_those_of_the_table() -> None:
+    plain = finished()
+    assert "star-trees" not in render_report(plain)
+    refused = {**TREE, "name": "other", "used": False, "rows_read": None, "rows_decoded": None}
+    measured = list(plain.measurements)
+    number = next(i for i, each in enumerate(measured) if each.mode == "rtfilter")
+    last = replace(measured[number].last, star_trees=[refused, TREE])
+    measured[number] = replace(measured[number], last=last)
+    served = replace(plain, measurements=tuple(measured))
+    page = render_report(served)
+    assert "Rows of star-trees in place of the table" in page and "put out by its scans" in page
+    entries = [entry for entry in served.to_dict()["queries"] if entry["star_trees"]]
+    assert [(entry["id"], entry["mode"]) for entry in entries] == [(measured[number].query.id, "rtfilter")]
+    assert entries[0]["star_trees"] == [refused, TREE]

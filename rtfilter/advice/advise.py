@@ -15,8 +15,8 @@ from rtfilter.advice.packs.askings import Asking, askings
 from rtfilter.advice.packs.by_formulas import why_nothing_helps
 from rtfilter.advice.packs.item import Item
 from rtfilter.advice.packs.served import served_queries
+from rtfilter.advice.sampled.table_packs import SAMPLE_PACKS
 from rtfilter.advice.statistics.tables import TableStatistics
-from rtfilter.advice.trials.table_packs import SAMPLE_PACKS
 from rtfilter.advice.trials.trial import Trial
 from rtfilter.advice.tried.back_test import back_test
 from rtfilter.advice.tried.by_trials import trial_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtfilter.advice.text import advice_text
 from rtfilter.advisor.apply import Applied, apply_items
 from rtfilter.advisor.page import advice_page, advice_part
+from rtfilter.advisor.text import advice_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

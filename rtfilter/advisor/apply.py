@@ -104,5 +104,6 @@ def _applied(spark: SparkSession | None, item: Mapping[str, Any], paths: Mapping
         return Applied(item["rank"], item["id"], True, f"a copy of {path} sorted by {', '.join(columns)} is in {to}")
     (column,) = columns
     name = index_name(item["kind"], column)
-    Index.create(spark, path, [SKETCHES[item["kind"]](column)], name=name, tell=tell)
+    sketch = Bloom(column, item["fpp"]) if "fpp" in item else SKETCHES[item["kind"]](column)
+    Index.create(spark, path, [sketch], name=name, tell=tell)
     return Applied(item["rank"], item["id"], True, f"index {name} of {path} is built")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from planner.counted import counted
-from rtfilter.advice.text import NOT_INDEXES, UNITS_OF_VOTES, back_test_text, saved_text, size_text
+from rtfilter.advisor.text import NOT_INDEXES, UNITS_OF_VOTES, back_test_text, saved_text, size_text
 
 if TYPE_CHECKING:
     from rtfilter.advice.advise import Advice

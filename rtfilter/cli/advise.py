@@ -99,10 +99,10 @@ def advise(
       rtfilter advise --sql month.sql --stats stats.json --apply 1
     """
     from rtfilter.advice.advise import Settings, advise_logs
-    from rtfilter.advice.text import advice_text
     from rtfilter.advisor.advise import known_tables
     from rtfilter.advisor.check import check_indexes
     from rtfilter.advisor.page import advice_page
+    from rtfilter.advisor.text import advice_text
 
     _require_sensible(bool(logs), bool(logs or sql or event_logs), bool(stats or tables), bool(only), to, check)
     settings = Settings(**rest)

@@ -24,10 +24,10 @@ from rtfilter.advice.advise import Settings, advise, budget_bytes
 from rtfilter.advice.logs.lines import Reading
 from rtfilter.advice.logs.read import LogReader
 from rtfilter.advice.packs.askings import Asking, askings
+from rtfilter.advice.sampled.costs import sketch_bytes
+from rtfilter.advice.sampled.table_packs import table_packs
 from rtfilter.advice.statistics.collect import collect
 from rtfilter.advice.statistics.tables import TableStatistics, parse_statistics
-from rtfilter.advice.trials.costs import sketch_bytes
-from rtfilter.advice.trials.table_packs import table_packs
 from rtfilter.advice.trials.trial import NOTHING, Trial, try_table
 from rtfilter.advice.tried.tried_table import TriedTable
 from rtfilter.advice.workload.fingerprints import in_order
@@ -129,11 +129,12 @@ def advised(
     settings = Settings(strategy, budget=budget, top=1_000, sample_packs=SAMPLED)
     found: dict[str, set[Sketch]] = {name: set() for name in whole}
     for item in advise(reading, known, settings, at_hand=list(known)).items:
-        mine = [
-            sketch
-            for sketch in whole[item["table"]].tried.possible()
-            if (sketch.kind.replace("_", ""), sketch.column) == (item["kind"], item["columns"][0])
-        ]
+        judge, (column, *_) = whole[item["table"]], item["columns"]
+        mine = [each for each in judge.tried.possible() if (each.kind.replace("_", ""), each.column) == (item["kind"], column)]
+        if "fpp" in item:
+            # The filter of that size that all packs have; one that is no smaller than the next larger one is that one.
+            sizes = (Bloom(column), *judge.trial.smaller_blooms(Bloom(column)))
+            mine = [max((each for each in sizes if each.fpp <= item["fpp"]), key=lambda each: each.fpp)]
         found[item["table"]] |= set(mine)
     return {name: frozenset(sketches) for name, sketches in found.items()}
 

@@ -10,7 +10,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from rtfilter.advice.trials.table_packs import SAMPLE_PACKS
+from rtfilter.advice.sampled.table_packs import SAMPLE_PACKS
 from tests.advice.foreseen import KINDS, LAYOUTS, Case, cases
 
 

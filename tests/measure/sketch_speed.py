@@ -1,4 +1,4 @@
-"""How long sketches take to build, by kind and type of column: the rates of rtfilter/advice/trials/costs.py. No test.
+"""How long sketches take to build, by kind and type of column: the rates of rtfilter/advice/sampled/costs.py. No test.
 
 python tests/measure/sketch_speed.py
 """
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rtfilter.advice.trials.pack_sample import kinds_for
+from rtfilter.advice.sampled.pack_sample import kinds_for
 from rtfilter.store.index_actions.listing import list_directory
 from rtfilter.store.index_files.sketching import Portion, sketch_portion
 

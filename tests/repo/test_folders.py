@@ -12,7 +12,18 @@ from tests.repo.test_layers import imported_modules
 ROOT = Path(__file__).resolve().parents[2]
 # Each folder imports only from those that stand before it. What lies beside the folders may import all of them.
 FOLDERS_IN_ORDER = {
-    "rtfilter/advice": ("workload", "statistics", "logs", "event_files", "event_logs", "votes", "trials", "packs", "tried"),
+    "rtfilter/advice": (
+        "workload",
+        "statistics",
+        "logs",
+        "event_files",
+        "event_logs",
+        "votes",
+        "sampled",
+        "trials",
+        "packs",
+        "tried",
+    ),
     "rtfilter/bench": ("suites", "engines", "run", "figures", "pages"),
     "rtfilter/store": (
         "parquet",

@@ -27,9 +27,10 @@ def index_name(kind: str, column: str) -> str:
     return f"{ADVISED}{kind}_{plain}{digest}"
 
 
-def create_command(kind: str, path: str, column: str) -> str:
-    """The command line that builds an index of one sketch. `path`: of the table, or its name."""
-    return shlex.join(["rtfilter", "index", "create", path, "--name", index_name(kind, column), f"{SKETCH_OPTIONS[kind]}={column}"])
+def create_command(kind: str, path: str, column: str, fpp: float | None = None) -> str:
+    """The command line that builds an index of one sketch. `path`: of the table, or its name. `fpp`: of an unusual Bloom filter."""
+    sketch = [f"{SKETCH_OPTIONS[kind]}={column}", *([] if fpp is None else ["--fpp", f"{fpp:g}"])]
+    return shlex.join(["rtfilter", "index", "create", path, "--name", index_name(kind, column), *sketch])
 
 
 def delete_command(path: str, name: str) -> str:

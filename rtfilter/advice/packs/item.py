@@ -33,7 +33,8 @@ class Item:
 
     `bounds`: the least and the greatest that the gain may be, as shares of it; None where nothing tells. `is_tried`: on packs, not
     by formulas. `build_s`: how long building takes, `refresh`: seconds for each GB that is added. `kept`: what queries keep of the
-    table's packs. `index`: the one to drop, by name. `days`: how many the log is long.
+    table's packs. `index`: the one to drop, by name. `fpp`: of a Bloom filter with more false positives than usual. `days`: how
+    many the log is long.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Item:
     refresh: float | None = None
     kept: tuple[KeptBefore, ...] = ()
     index: str | None = None
+    fpp: float | None = None
     days: int | None = None
 
     @property
@@ -62,7 +64,7 @@ class Item:
 
     @property
     def id(self) -> str:
-        options = () if self.index is None else (self.index,)
+        options = tuple(each for each in (self.index, self.fpp) if each is not None)
         return hashlib.sha256(repr((self.kind, self.table.lower(), self.columns, *options)).encode()).hexdigest()[:12]
 
     def to_dict(self, rank: int) -> dict[str, Any]:
@@ -86,6 +88,7 @@ class Item:
             "command": self.command,
             "kept": [each.to_dict() for each in self.kept],
             **({} if self.index is None else {"index": self.index}),
+            **({} if self.fpp is None else {"fpp": self.fpp}),
         }
 
     def _bound(self, end: int) -> float | None:

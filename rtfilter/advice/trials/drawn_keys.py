@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rtfilter.advice.trials.pack_sample import PackSample
+from rtfilter.advice.sampled.pack_sample import PackSample
 from rtfilter.store.sketches.arrays import Int64s
 from rtfilter.store.sketches.column_tests import ValueTest, byte_keys, long_keys
 from rtfilter.store.sketches.domain import pack_values

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rtfilter.advice.sampled.pack_sample import PackSample
 from rtfilter.advice.trials.keys import NoKeyError, literal_of
-from rtfilter.advice.trials.pack_sample import PackSample
 from rtfilter.advice.workload.literals import BETWEEN, Literal, Literals
 from rtfilter.advice.workload.predicates import EQUALITIES, Leaf, Operator, Predicate, leaves
 

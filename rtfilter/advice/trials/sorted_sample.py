@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rtfilter.advice.trials.pack_sample import PackSample
+from rtfilter.advice.sampled.pack_sample import PackSample
 from rtfilter.advice.trials.trial import Question
 from rtfilter.store.sketches.domain import LONG, domain_of, pack_values
 from rtfilter.store.sketches.kinds import MinMax

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rtfilter.advice.sampled.pack_sample import PackSample
 from rtfilter.advice.statistics.packs_held import LONGEST_LIST, READ_AT_ONCE
-from rtfilter.advice.trials.pack_sample import PackSample
 from rtfilter.store.bounds.chunk_filters import ChunkFilter, chunk_filters
 from rtfilter.store.parquet.footer_digest import read_tail
 from rtfilter.store.sketches.arrays import Bools

@@ -10,17 +10,18 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rtfilter.advice.sampled.pack_sample import PackSample, kinds_for, sample_packs
+from rtfilter.advice.sampled.smaller_blooms import with_smaller_blooms
+from rtfilter.advice.sampled.table_packs import SAMPLE_PACKS, table_packs
 from rtfilter.advice.trials.drawn_keys import MOST_KEYS, ColumnKeys, column_keys
 from rtfilter.advice.trials.drawn_rows import DRAWN_ROWS, DrawnRow, draw_rows, drawn_calls
 from rtfilter.advice.trials.existing_indexes import ExistingIndex, existing_indexes
-from rtfilter.advice.trials.pack_sample import PackSample, kinds_for, sample_packs
 from rtfilter.advice.trials.questions import question
 from rtfilter.advice.trials.sparks_own import SparksOwn, left_out, sparks_own
-from rtfilter.advice.trials.table_packs import SAMPLE_PACKS, table_packs
 from rtfilter.advice.workload.literals import Literals
 from rtfilter.advice.workload.predicates import Predicate
 from rtfilter.store.sketches.arrays import Bools, Int64s
-from rtfilter.store.sketches.kinds import Sketch
+from rtfilter.store.sketches.kinds import Bloom, Sketch
 from rtfilter.store.sketches.outcomes import Outcome, agreed, partial
 from rtfilter.store.sketches.predicates import Leaf, judge_predicate
 from rtfilter.store.sketches.predicates import Predicate as SketchPredicate
@@ -47,6 +48,9 @@ class Trial:
 
     def __init__(self, sample: PackSample, indexes: tuple[ExistingIndex, ...] = ()) -> None:
         self.sample, self.indexes = sample, indexes
+        # Smaller filters tell nothing of what is in a dictionary that the others do not.
+        self._built = sample
+        self._smaller: dict[Bloom, tuple[Bloom, ...]] = {}
         self._rows: tuple[DrawnRow, ...] | None = None
         self._of_calls: dict[tuple[Predicate, tuple[Literals | None, ...]], Question] = {}
         self._of_rows: dict[tuple[Predicate, int], tuple[Question, ...]] = {}
@@ -70,6 +74,12 @@ class Trial:
     @property
     def sampled(self) -> int:
         return len(self.sample.at)
+
+    def smaller_blooms(self, sketch: Bloom) -> tuple[Bloom, ...]:
+        """Filters of the same column that take fewer bytes, the largest first; they can be tried from now on."""
+        if sketch not in self._smaller:
+            self.sample, self._smaller[sketch] = with_smaller_blooms(self.sample, sketch)
+        return self._smaller[sketch]
 
     def questions(
         self, predicate: Predicate, samples: Mapping[tuple[Literals | None, ...], float], most: int = DRAWN_ROWS
@@ -176,8 +186,8 @@ class Trial:
             return 1.0
         predicate = asked.predicate
         if id(predicate) not in self._left_out:
-            self._own = self._own or sparks_own(self.sample)
-            self._left_out[id(predicate)] = predicate, left_out(predicate, self.sample, self._own)
+            self._own = self._own or sparks_own(self._built)
+            self._left_out[id(predicate)] = predicate, left_out(predicate, self._built, self._own)
         return np.minimum(1.0, self._left_out[id(predicate)][1] / pack_bytes)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rtfilter.advice.packs.askings import askings
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.trials.trial import Trial
-from rtfilter.advice.tried.by_trials import best_sketches
+from rtfilter.advice.tried.best_sketches import best_sketches
 from rtfilter.advice.tried.tried_table import TriedTable
 from rtfilter.advice.workload.fingerprints import Workload, in_order
 from rtfilter.advice.workload.halves import Halves

@@ -11,12 +11,12 @@ import numpy as np
 from rtfilter.advice.packs.askings import Asking
 from rtfilter.advice.packs.item import KeptBefore
 from rtfilter.advice.packs.kept_share import column_bytes
+from rtfilter.advice.sampled.costs import gb_per_day, refresh_seconds
 from rtfilter.advice.statistics.tables import TableStatistics
-from rtfilter.advice.trials.costs import gb_per_day, refresh_seconds
+from rtfilter.advice.trials.join_trials import TriedJoin, tried_joins
 from rtfilter.advice.trials.trial import Built, Floats, Question, Trial, bounded_sample
 from rtfilter.advice.tried.intervals import interval
 from rtfilter.advice.tried.reading_speed import ms_per_byte
-from rtfilter.advice.tried.tried_join import TriedJoin, tried_joins
 from rtfilter.advice.workload.predicates import leaves
 from rtfilter.store.sketches.kinds import Sketch
 
@@ -121,7 +121,7 @@ class TriedTable:
         of_call = column_bytes(asking.use, self.table)
         read, pack_bytes = asking.weight * of_call * asking.joined_share, of_call / max(1, self.trial.packs)
         values = {column.name: column.cardinality for column in self.table.columns.values()}
-        return TriedAsking(asking, questions, read, pack_bytes, columns, tried_joins(asking, self.trial, values))
+        return TriedAsking(asking, questions, read, pack_bytes, columns, tried_joins(asking.joined_by, self.trial, values))
 
     def upkeep_ms(self, sketch: Sketch) -> float | None:
         """How long refreshes take over the days of the log, as fast as the table grows; None where one of them is not known."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rtfilter.advice.trials.table_packs import Pack, TablePacks
+from rtfilter.advice.sampled.table_packs import Pack, TablePacks
 from rtfilter.store.index_actions.build import LocalRunner
 from rtfilter.store.index_files.segments import compression_of, parquet_writer
 from rtfilter.store.index_files.sketching import Portion

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rtfilter.advice.packs.askings import Asking
 from rtfilter.advice.trials.trial import Built, Question, Trial
 
 
@@ -32,10 +31,17 @@ class TriedJoin:
         return self._ratios[mine]
 
 
-def tried_joins(asking: Asking, trial: Trial, distinct: Mapping[str, float | None]) -> tuple[TriedJoin, ...]:
-    """The joins of these queries whose filters an index could help. `distinct`: by column how many values the table has."""
+def tried_joins(
+    joined_by: Mapping[str, Mapping[int, float]], trial: Trial, distinct: Mapping[str, float | None]
+) -> tuple[TriedJoin, ...]:
+    """The joins of some queries whose filters an index could help.
+
+    Args:
+        joined_by: By key, of the packs that filters left what part was left by filters of so many keys.
+        distinct: By column how many values the table has.
+    """
     found = []
-    for column, by_keys in sorted(asking.joined_by.items()):
+    for column, by_keys in sorted(joined_by.items()):
         asked = ((part, trial.joined(column, keys, distinct.get(column))) for keys, part in sorted(by_keys.items()))
         known = tuple((part, questions) for part, questions in asked if questions)
         found += [TriedJoin(column, known)] if known else []

@@ -5,7 +5,7 @@ Seconds measured anew would differ from run to run, and with them the advice for
 
 from __future__ import annotations
 
-from rtfilter.advice.trials.pack_sample import PackSample
+from rtfilter.advice.sampled.pack_sample import PackSample
 from rtfilter.store.index_actions.listing import ListedTable
 from rtfilter.store.sketches.domain import LONG, domain_of
 from rtfilter.store.sketches.kinds import Sketch

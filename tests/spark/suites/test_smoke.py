@@ -31,6 +31,7 @@ SMOKE = [
     ("tpcds", "shuffled", ["50", "98"]),
     ("joins", "natural", ["returns-date"]),
     ("kinds", "clustered", ["wide keys=1000"]),
+    ("star", "natural", ["join both", "hybrid class"]),
 ]
 
 
@@ -79,6 +80,20 @@ def test_all_modes_agree(name: str, layout: str, patterns: list[str], data: Path
     assert all(measured.rows > 0 for measured in result.measurements)
     assert any(measured.last.filters for measured in result.measurements if measured.mode == "rtfilter")
     assert {file.name for file in (tmp_path / "out").iterdir()} == {"result.json", "report.html"}
+
+
+def test_star_queries_are_answered_as_their_class_says(data: Path, tmp_path: Path) -> None:
+    queries = ["node day", "leaf returned", "join semi", "hybrid months", "refused item"]
+    result = ran(registered_suites()["star"], "natural", queries, data, tmp_path / "out", pack_rows=512)
+    assert [measured.difference for measured in result.mismatches] == [] and result.failures == ()
+    told = {m.query.id: m.last.star_trees for m in result.measurements if m.mode == "rtfilter"}
+    assert {name: [tree["used"] for tree in trees] for name, trees in told.items()} == {
+        name: [name != "refused item"] for name in queries
+    }
+    assert told["node day"][0]["rows_read"] == 1 < 1_000 < told["leaf returned"][0]["rows_read"]
+    assert told["hybrid months"][0]["raw_files"] == 1 and told["join semi"][0]["raw_files"] == 0
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Rows of star-trees in place of the table" in page
 
 
 def test_a_folder_of_ones_own_is_run_in_all_modes(tmp_path: Path) -> None:

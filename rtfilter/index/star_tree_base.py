@@ -22,7 +22,6 @@ from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.index_places import file_access
 from rtfilter.index.spark_runner import is_local
 from rtfilter.index.tables import is_path, listed_table, path_for_spark, path_of_uri
-from rtfilter.star_tree.actions.row_limit import GroupCounts
 from rtfilter.star_tree.actions.stored_base import base_columns
 from rtfilter.star_tree.actions.tree_actions import measures_of
 from rtfilter.star_tree.base_rows import BaseRows, grouped_rows, measured, summed_exactly
@@ -62,16 +61,18 @@ class SparkReader:
             return cast(BinaryIO, RemoteFile(file_access(self.spark, file.path), file.path, file.size_bytes))
         return open(file.local, "rb")
 
-    def group_counts(self, definition: TreeDefinition, files: Sequence[TableFile]) -> GroupCounts | None:
-        """About how many groups there are, by one Spark job without a shuffle."""
-        names = definition.dimensions
-        wanted = [names, *((name,) for name in names)]
-        if len(names) > 1:
-            wanted += [names[:number] + names[number + 1 :] for number in range(len(names))]
-        counted = [F.approx_count_distinct(F.struct(*map(_column, each))).alias(f"c{i}") for i, each in enumerate(wanted)]
+    def counts(self, definition: TreeDefinition, files: Sequence[TableFile], wanted: Sequence[Sequence[int]]) -> list[int] | None:
+        """As TableReader has it, by one Spark job without a shuffle."""
+        keys = [[_column(definition.dimensions[number]) for number in each] for each in wanted]
+        counted = [F.approx_count_distinct(F.struct(*each)).alias(f"c{number}") for number, each in enumerate(keys)]
         with _told(self.table):
-            found = list(self._frame(definition, files).agg(*counted).collect()[0])
-        return GroupCounts(found[0], tuple(found[1 : len(names) + 1]), tuple(found[len(names) + 1 :]))
+            return list(self._frame(definition, files).agg(*counted).collect()[0])
+
+    def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows:
+        """As TableReader has it."""
+        with _told(self.table):
+            few = self._frame(definition, files).limit(rows)
+            return _base_rows(_collected(_grouped_frame(few, definition)), definition)
 
     def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
         """As TableReader has it; by one Spark job."""
@@ -170,9 +171,13 @@ class LocalReader:
     def open(self, file: TableFile) -> BinaryIO:
         return open(file.local, "rb")
 
-    def group_counts(self, definition: TreeDefinition, files: Sequence[TableFile]) -> GroupCounts | None:
+    def counts(self, definition: TreeDefinition, files: Sequence[TableFile], wanted: Sequence[Sequence[int]]) -> list[int] | None:
         """None: all is in memory, and counted there."""
         return None
+
+    def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows:
+        """All rows, since all is in memory."""
+        return self.grouped(definition, files)
 
     def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
         """As TableReader has it."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from rtfilter.star_tree.actions.row_limit import GroupCounts, RowLimit, drop, move
+from rtfilter.star_tree.actions.row_limit import GroupCounts, RowLimit, drop, group_counts, move, refuse_base, refuse_tree
+from rtfilter.star_tree.actions.size_model import modelled_rows
 from rtfilter.star_tree.actions.table_reader import Say, TableReader, footers_of, silent
-from rtfilter.star_tree.actions.tree_actions import bounded_tree
+from rtfilter.star_tree.actions.tree_actions import COUNTED_FIRST_ROWS, UNSURE, bounded_tree, built_tree
 from rtfilter.star_tree.tree_files import rows_bytes
+from rtfilter.star_tree.tree_table import TableTree
+from rtfilter.store.index_files.sketching import TableFile
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition
 
 # Rows that are packed to see how many bytes one takes.
-SAMPLE_ROWS = 200_000
+PACKED_ROWS = 200_000
+# Rows of a large table that are grouped to see how long it takes.
+SAMPLED_ROWS = 1_000_000
 # A tree with a larger share of the table's rows gains little.
 MUCH = 0.1
 
@@ -51,27 +57,69 @@ class TreeEstimate:
 
 
 def estimate_tree(definition: TreeDefinition, reader: TableReader, limit: RowLimit, say: Say = silent) -> TreeEstimate:
-    """The estimate: the tree is made in memory, and only some of its rows are packed.
+    """The estimate: of a large table by counts of groups and some of its rows, of others by the tree, made in memory.
 
     Raises:
         IndexDefinitionError: it would have more rows than it may, or values that a tree can't hold.
         IndexStorageError: the table can't be read.
     """
-    begun, table = time.monotonic(), reader.listed()
+    table = reader.listed()
     footers = footers_of(reader, table.files, table.root)
+    table_rows = sum(footer.rows for footer in footers)
+    if table_rows > COUNTED_FIRST_ROWS:
+        say(f"counts groups of {table_rows} rows")
+        counts = group_counts(reader, definition, table.files)
+        if counts is not None:
+            return _by_counts(definition, reader, table.files, table_rows, counts, limit, say)
+    begun = time.monotonic()
     base, built = bounded_tree(definition, reader, table.files, footers, limit, say)
     made_s = time.monotonic() - begun
-    packed = built.rows.slice(0, SAMPLE_ROWS)
-    size_bytes = rows_bytes(definition, packed) * len(built.rows) // max(1, len(packed))
-    packed_s = time.monotonic() - begun - made_s
+    row_bytes, packed_s = _row_bytes(definition, built)
     counts = GroupCounts.of(base, len(definition.dimensions))
-    return TreeEstimate(
-        definition.name,
-        base.table_rows,
-        built.tree.base_rows,
-        len(built.rows),
-        size_bytes,
-        made_s + packed_s * len(built.rows) / max(1, len(packed)),
-        dict(zip(definition.dimensions, counts.values, strict=True)),
-        move(definition, counts) or (drop(definition, counts) if len(built.rows) > MUCH * base.table_rows else ""),
-    )
+    seconds = made_s + packed_s * len(built.rows)
+    return _estimate(definition, base.table_rows, replace(counts, groups=built.tree.base_rows), len(built.rows), row_bytes, seconds)
+
+
+def _by_counts(
+    definition: TreeDefinition,
+    reader: TableReader,
+    files: Sequence[TableFile],
+    table_rows: int,
+    counts: GroupCounts,
+    limit: RowLimit,
+    say: Say,
+) -> TreeEstimate:
+    most = limit.most(table_rows)
+    if counts.groups > most * UNSURE:
+        raise refuse_base(definition, counts, most)
+
+    def counted(wanted: Iterable[frozenset[int]]) -> dict[frozenset[int], int]:
+        sets = list(wanted)
+        found = reader.counts(definition, files, [sorted(each) for each in sets]) or []
+        return dict(zip(sets, found, strict=True))
+
+    no_star = [definition.dimensions.index(name) for name in definition.no_star]
+    rows = modelled_rows(len(definition.dimensions), definition.max_leaf, no_star, counted)
+    if rows > most * UNSURE:
+        raise refuse_tree(definition, counts, rows, most)
+    say(f"groups {SAMPLED_ROWS} rows")
+    begun = time.monotonic()
+    sample = reader.sampled(definition, files, SAMPLED_ROWS)
+    row_bytes, packed_s = _row_bytes(definition, built_tree(definition, sample))
+    seconds = (time.monotonic() - begun) * table_rows / max(1, sample.table_rows) + packed_s * rows
+    return _estimate(definition, table_rows, counts, rows, row_bytes, seconds)
+
+
+def _row_bytes(definition: TreeDefinition, built: TableTree) -> tuple[float, float]:
+    """What a row takes in a file, in bytes and in seconds."""
+    begun, rows = time.monotonic(), built.rows.slice(0, PACKED_ROWS)
+    size_bytes = rows_bytes(definition, rows)
+    return size_bytes / max(1, len(rows)), (time.monotonic() - begun) / max(1, len(rows))
+
+
+def _estimate(
+    definition: TreeDefinition, table_rows: int, counts: GroupCounts, rows: int, row_bytes: float, seconds: float
+) -> TreeEstimate:
+    what = move(definition, counts) or (drop(definition, counts) if rows > MUCH * table_rows else "")
+    values = dict(zip(definition.dimensions, counts.values, strict=True))
+    return TreeEstimate(definition.name, table_rows, counts.groups, rows, round(rows * row_bytes), seconds, values, what)

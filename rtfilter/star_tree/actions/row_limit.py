@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.counted import counted
 from rtfilter.errors import IndexDefinitionError
+from rtfilter.star_tree.actions.table_reader import TableReader
 from rtfilter.star_tree.base_rows import BaseRows
 from rtfilter.star_tree.build import MAX_LEAF
+from rtfilter.store.index_files.sketching import TableFile
 from rtfilter.store.index_files.snapshot import MOST_ROWS
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition
 
@@ -62,6 +65,16 @@ class GroupCounts:
         keys = [f"d{number}" for number in range(dimensions)]
         without = [len(base.table.group_by([key for key in keys if key != left]).aggregate([])) for left in keys if len(keys) > 1]
         return cls(len(base), tuple(len(base.table.column(key).unique()) for key in keys), tuple(without))
+
+
+def group_counts(reader: TableReader, definition: TreeDefinition, files: Sequence[TableFile]) -> GroupCounts | None:
+    """Counted by the reader, about; None where grouping takes no more."""
+    numbers = range(len(definition.dimensions))
+    left_out = [[other for other in numbers if other != number] for number in numbers if len(numbers) > 1]
+    found = reader.counts(definition, files, [numbers, *([number] for number in numbers), *left_out])
+    if found is None:
+        return None
+    return GroupCounts(found[0], tuple(found[1 : len(numbers) + 1]), tuple(found[len(numbers) + 1 :]))
 
 
 def refuse_base(definition: TreeDefinition, counts: GroupCounts, most: int) -> IndexDefinitionError:

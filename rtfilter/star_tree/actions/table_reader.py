@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.star_tree.actions.row_limit import GroupCounts
 from rtfilter.star_tree.base_rows import BaseRows
 from rtfilter.star_tree.tree_files import CoveredFile
 from rtfilter.store.index_actions.listing import ListedTable
@@ -39,8 +38,13 @@ class TableReader(Protocol):
         """A file, for its footer. Raises OSError, IndexStorageError."""
         ...
 
-    def group_counts(self, definition: TreeDefinition, files: Sequence[TableFile]) -> GroupCounts | None:
-        """About how many groups the dimensions make, for much less than grouping takes; None where it would not be less."""
+    def counts(self, definition: TreeDefinition, files: Sequence[TableFile], wanted: Sequence[Sequence[int]]) -> list[int] | None:
+        """About how many groups each of these sets of dimensions (by number) makes, for much less than grouping takes; None where
+        it would not be less."""
+        ...
+
+    def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows:
+        """About so many rows of these files, grouped. Raises as `grouped`."""
         ...
 
     def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, RtFilterError, did_you_mean
-from rtfilter.star_tree.actions.row_limit import NO_LIMIT, GroupCounts, RowLimit, refuse_base, refuse_tree
+from rtfilter.star_tree.actions.row_limit import NO_LIMIT, GroupCounts, RowLimit, group_counts, refuse_base, refuse_tree
 from rtfilter.star_tree.actions.stored_base import base_of_segment
 from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, footers_of, silent
 from rtfilter.star_tree.base_rows import BaseRows, appended_rows
@@ -218,7 +218,7 @@ def bounded_tree(
     table_rows = sum(footer.rows for footer in footers)
     most = limit.most(table_rows)
     say(f"groups {table_rows} rows of {len(files)} files")
-    counts = reader.group_counts(definition, files) if table_rows > max(most, COUNTED_FIRST_ROWS) else None
+    counts = group_counts(reader, definition, files) if table_rows > max(most, COUNTED_FIRST_ROWS) else None
     if counts is not None and counts.groups > most * UNSURE:
         raise refuse_base(definition, counts, most)
     base = reader.grouped(definition, files)

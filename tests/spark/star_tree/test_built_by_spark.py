@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 import rtfilter
 from rtfilter import IndexDefinitionError, IndexStorageError, StarTree
 from rtfilter.index import star_tree_base
+from rtfilter.star_tree.actions import estimate as estimate_module
 from rtfilter.star_tree.actions import tree_actions
 from rtfilter.store.index_files.log import read_log
 from rtfilter.store.index_files.storage import LocalStorage
@@ -183,9 +184,11 @@ def test_a_table_that_changes_during_the_build(spark: SparkSession, tmp_path: Pa
     assert rtfilter.star_trees(spark, str(table)) == []
 
 
-def test_dry_run(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("counted_from", [0, 10**9])
+def test_dry_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted_from: int) -> None:
     table = str(tmp_path / "t")
     frame(spark).write.parquet(table)
+    monkeypatch.setattr(estimate_module, "COUNTED_FIRST_ROWS", counted_from)
     estimate = StarTree.create(spark, table, ["s", "k", "day"], MEASURES, name="cube", max_leaf=2, dry_run=True)
     assert "Move 'k' in front of 's'" in estimate.advice and rtfilter.star_trees(spark, table) == []
     tree = StarTree.create(spark, table, ["s", "k", "day"], MEASURES, name="cube", max_leaf=2)

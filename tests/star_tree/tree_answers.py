@@ -9,6 +9,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rtfilter.star_tree.base_rows import measured
+from rtfilter.star_tree.measures import parse_measures
 from rtfilter.star_tree.traverse import visit
 from rtfilter.star_tree.tree_files import open_segment
 from rtfilter.store.index_files.log import read_log
@@ -25,6 +27,10 @@ def visited_rows(place: str, grouped: Sequence[int]) -> pa.Table:
         opened = open_segment(storage, snapshot.definition, segment)
         rows = pa.concat_tables([pq.read_table(storage.local_file(file.name)) for file in segment.rows])
         numbers = [number for begin, end in visit(opened, {}, grouped).ranges.tolist() for number in range(begin, end)]
+        # A column without nulls in a segment is counted as rows are.
+        for name in measured(parse_measures(snapshot.definition.measures, snapshot.definition.types)):
+            if f"count({name})" not in rows.column_names:
+                rows = rows.append_column(f"count({name})", rows.column("count"))
         found.append(rows.take(pa.array(numbers, pa.int64())))
     return pa.concat_tables(found, promote_options="default")
 

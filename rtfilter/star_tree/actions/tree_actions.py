@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, RtFilterError, did_you_mean
+from rtfilter.star_tree.actions.partition_parts import Part, Place, common_partition, parts_by_partition
 from rtfilter.star_tree.actions.row_limit import NO_LIMIT, GroupCounts, RowLimit, group_counts, refuse_base, refuse_tree
 from rtfilter.star_tree.actions.stored_base import base_of_segment
 from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, footers_of, silent
@@ -71,12 +72,12 @@ def create(
     made = _made(definition, reader, table, table.files, limit, say)
     with action_under_way(storage, log.CREATE) as before:
         try:
-            segment = _written(storage, definition, made, say)
+            segments = _written(storage, definition, made, say)
         except Exception:
             _remove_data(storage)
             raise
-        log.end(storage, log.CREATE, before, log.ACTIVE, TreeSnapshot(definition, (segment,)))
-    return _report(made, segment, begun)
+        log.end(storage, log.CREATE, before, log.ACTIVE, TreeSnapshot(definition, segments))
+    return _report(made, segments, begun)
 
 
 def refresh(storage: IndexStorage, mode: str, reader: TableReader, limit: RowLimit = NO_LIMIT, say: Say = silent) -> TreeReport:
@@ -101,14 +102,15 @@ def refresh(storage: IndexStorage, mode: str, reader: TableReader, limit: RowLim
         report, segments = NOTHING_BUILT, kept
         if wanted or not kept:
             made = _made(old.definition, reader, table, wanted, limit, say)
-            segment = _written(storage, old.definition, made, say)
-            report, segments = _report(made, segment, begun), (*kept, segment)
+            new = _written(storage, old.definition, made, say)
+            report, segments = _report(made, new, begun), (*kept, *new)
         log.end(storage, log.REFRESH, before, log.ACTIVE, TreeSnapshot(old.definition, segments))
     return report
 
 
 def optimize(storage: IndexStorage, reader: TableReader, say: Say = silent) -> int:
-    """Makes one segment of those whose files are all as they were, from rows without stars. Gives how many segments are left.
+    """Makes one segment of those whose files are all as they were, from rows without stars; where partition columns are dimensions,
+    one for each partition. Gives how many segments are left.
 
     Raises:
         IndexStateError: the tree is not active, or somebody else is at it.
@@ -117,15 +119,22 @@ def optimize(storage: IndexStorage, reader: TableReader, say: Say = silent) -> i
     with action_under_way(storage, log.OPTIMIZE) as before:
         old, table = _tree(before), reader.listed()
         fresh, _ = stale_files(storage, old, reader, table)
-        segments = old.segments
-        if len(fresh) > 1:
-            say(f"merges {len(fresh)} segments")
-            base = appended_rows([base_of_segment(storage, old.definition, segment) for segment in fresh])
-            files = [file for segment in fresh for file in covered_files(storage, segment)]
-            merged = write_segment(storage, old.definition, built_tree(old.definition, base), base, files)
-            segments = (*(each for each in segments if each not in fresh), merged)
+        by_partition: dict[Place, list[TreeSegment]] = {}
+        for segment in fresh:
+            place = common_partition(old.definition, covered_files(storage, segment))
+            by_partition.setdefault(place, []).append(segment)
+        segments = tuple(each for each in old.segments if each not in fresh)
+        for together in by_partition.values():
+            say(f"merges {len(together)} segments")
+            segments += (together[0] if len(together) == 1 else _merged(storage, old.definition, together),)
         log.end(storage, log.OPTIMIZE, before, log.ACTIVE, replace(old, segments=segments))
     return len(segments)
+
+
+def _merged(storage: IndexStorage, definition: TreeDefinition, segments: Sequence[TreeSegment]) -> TreeSegment:
+    base = appended_rows([base_of_segment(storage, definition, segment) for segment in segments])
+    files = [file for segment in segments for file in covered_files(storage, segment)]
+    return write_segment(storage, definition, built_tree(definition, base), base, files)
 
 
 def stale_files(
@@ -167,31 +176,41 @@ def measures_of(definition: TreeDefinition) -> tuple[Measure, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A tree in memory, and the table files that it is of."""
+    """A tree in memory, and the rows and table files that it is of."""
 
-    base: BaseRows
+    part: Part
     built: TableTree
-    files: tuple[CoveredFile, ...]
 
 
 def _made(
     definition: TreeDefinition, reader: TableReader, table: ListedTable, files: Sequence[TableFile], limit: RowLimit, say: Say
-) -> _Made:
+) -> list[_Made]:
+    """A tree of each partition, where partition columns are dimensions; else one."""
     footers = footers_of(reader, files, table.root)
     base, built = bounded_tree(definition, reader, files, footers, limit, say)
     require_unchanged(table, reader.listed())
-    return _Made(base, built, tuple(footer.file for footer in footers))
+    parts = parts_by_partition(definition, base, footers)
+    if len(parts) > 1:
+        made = [_Made(part, built_tree(definition, part.base)) for part in parts]
+        if sum(len(each.built.rows) for each in made) <= limit.most(base.table_rows):
+            return made
+    return [_Made(Part(base, tuple(footer.file for footer in footers)), built)]
 
 
-def _written(storage: IndexStorage, definition: TreeDefinition, made: _Made, say: Say) -> TreeSegment:
-    say(f"writes {len(made.built.rows)} rows")
-    return write_segment(storage, definition, made.built, made.base, made.files)
+def _written(storage: IndexStorage, definition: TreeDefinition, made: Sequence[_Made], say: Say) -> tuple[TreeSegment, ...]:
+    say(f"writes {sum(len(each.built.rows) for each in made)} rows")
+    return tuple(write_segment(storage, definition, each.built, each.part.base, each.part.files) for each in made)
 
 
-def _report(made: _Made, segment: TreeSegment, begun: float) -> TreeReport:
-    tree, written = made.built.tree, sum(file.bytes for file in segment.data_files)
-    rows = (made.base.table_rows, tree.base_rows, len(tree.rows))
-    return TreeReport(len(made.files), *rows, written, time.monotonic() - begun)
+def _report(made: Sequence[_Made], segments: Sequence[TreeSegment], begun: float) -> TreeReport:
+    return TreeReport(
+        files=sum(len(each.part.files) for each in made),
+        table_rows=sum(each.part.base.table_rows for each in made),
+        base_rows=sum(each.built.tree.base_rows for each in made),
+        tree_rows=sum(segment.tree_rows for segment in segments),
+        bytes_written=sum(file.bytes for segment in segments for file in segment.data_files),
+        seconds=time.monotonic() - begun,
+    )
 
 
 def _remove_data(storage: IndexStorage) -> None:

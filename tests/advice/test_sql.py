@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import exp
 
+from rtfilter.advice.logs.sql_conditions import nodes_of
 from rtfilter.advice.logs.sql_queries import fingerprint_of
-from rtfilter.advice.logs.sql_texts import NotUnderstoodError, statements
+from rtfilter.advice.logs.sql_texts import NotUnderstoodError, parsed, statements
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.workload.fingerprints import Fingerprint
 from tests.advice.abstract import column, table
@@ -206,3 +208,19 @@ def test_reasons_quote_nothing(sql: str) -> None:
 def test_deep_nesting_is_not_understood() -> None:
     with pytest.raises(NotUnderstoodError):
         read("select * from t where " + "(" * 20_000 + "a = 1" + ")" * 20_000)
+
+
+def test_nodes_come_in_the_order_of_sqlglots_own_walk() -> None:
+    text = (
+        "with w as (select a, max(b) over (partition by c order by d) from t)"
+        " select w.a, case when k in (1, 2) then f(b, c + d) end"
+        " from w join s using (k) where exists (select 1 from s where x = w.a) and not (y between 1 and 2 or Mixed like 'a%')"
+    )
+    tree = parsed(text)
+    assert [id(node) for node in nodes_of(tree)] == [id(node) for node in tree.walk()]
+    kinds = (exp.Query, exp.Subquery)
+    below = tree.find(exp.Where)
+    assert [id(node) for node in nodes_of(below, kinds)] == [
+        id(node) for node in below.walk(prune=lambda node: isinstance(node, kinds))
+    ]
+    assert len(nodes_of(below, kinds)) < len(nodes_of(below))

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from rtfilter.advice.logs.sql_conditions import conjuncts, has_query, own_columns, predicate_of, rejects_null
+from rtfilter.advice.logs.sql_conditions import conjuncts, has_query, nodes_of, own_columns, predicate_of, rejects_null
 from rtfilter.advice.logs.sql_texts import NotUnderstoodError, parsed
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.workload.fingerprints import Fingerprint, TableUse
@@ -73,7 +73,7 @@ def fingerprint_of(text: str, tables: Mapping[str, TableStatistics]) -> Fingerpr
 
 def _refuse_nodes(query: Any) -> None:
     """What has a tree but means something else to Spark, or nothing."""
-    for node in query.walk():
+    for node in nodes_of(query):
         if isinstance(node, exp.Between) and node.args.get("symmetric"):
             raise NotUnderstoodError("Spark has no BETWEEN SYMMETRIC")
         if isinstance(node, exp.Select) and node.args.get("qualify"):
@@ -158,11 +158,12 @@ class _Scope:
         return self.sources
 
     def _add_condition(self, part: Any, of_where: bool, only: list[_Source] | None) -> None:
-        owners = [self._owner(column) for column in own_columns(part)]
+        columns = own_columns(part)
+        owners = [self._owner(column) for column in columns]
         sources = list({id(owner): owner for owner in owners if owner is not None}.values())
         if len(sources) != 1 or None in owners or has_query(part):
             is_key = isinstance(part, exp.EQ) or (isinstance(part, exp.In) and has_query(part))
-            for column in own_columns(part) if is_key and len(owners) <= 2 else ():
+            for column in columns if is_key and len(owners) <= 2 else ():
                 if (owner := self._owner(column)) is not None:
                     owner.join_keys[self._name(column)] = None
             for source in sources:
@@ -172,7 +173,7 @@ class _Scope:
         predicate = predicate_of(part, self._name)
         if predicate is None:
             return
-        if any(column.table and column.table.lower() != source.alias for column in own_columns(part)):
+        if any(column.table and column.table.lower() != source.alias for column in columns):
             # Fields of structs have no statistics of their own.
             source.is_partial = True
             return

@@ -43,6 +43,7 @@ class FormulaGains:
 
     def __init__(self, asked: Sequence[Asking], table: TableStatistics) -> None:
         self._asked, self._table = asked, table
+        self._ids = [each.fingerprint.id for each in asked]
         self._read: dict[tuple[int, Layout], float | None] = {}
         self._columns = [frozenset(self._names(each)) for each in asked]
         self._by_column: dict[str, list[int]] = {}
@@ -83,7 +84,7 @@ class FormulaGains:
             if each.ms is not None:
                 times.append(each.ms * (old - new) / today if today else 0.0)
             if new < old:
-                queries[each.fingerprint.id] = None
+                queries[self._ids[number]] = None
         saved = math.fsum(changes)
         lost = -math.fsum(change for change in changes if change < 0)
         share, lost_share = (saved / self._total, lost / self._total) if self._total else (0.0, 0.0)

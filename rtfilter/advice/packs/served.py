@@ -20,15 +20,14 @@ def served_queries(counting: Sequence[tuple[Fingerprint, Calls]], items: Sequenc
     """
     found = []
     for fingerprint, calls in sorted(counting, key=lambda each: (-each[1].weight, each[0].id)):
-        mine = [
-            (rank, item) for rank, item in enumerate(items, 1) if fingerprint.id in item.queries and item.kind not in _OTHERWISE
-        ]
-        kept = [each for _, item in mine for each in item.kept if each.query == fingerprint.id]
+        query = fingerprint.id
+        mine = [(rank, item) for rank, item in enumerate(items, 1) if query in item.queries and item.kind not in _OTHERWISE]
+        kept = [each for _, item in mine for each in item.kept if each.query == query]
         if mine:
             weight = calls.weight
             found.append(
                 {
-                    "query": fingerprint.id,
+                    "query": query,
                     "shape": str(fingerprint),
                     "calls": int(weight) if weight == int(weight) else float(weight),
                     "ms": calls.total_ms,

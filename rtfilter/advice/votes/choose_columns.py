@@ -20,6 +20,8 @@ SORTED_SHARE = 0.7
 # Above it not all sets are tried: a set grows by one column at a time, and then columns are swapped while that helps.
 MOST_ENUMERATED = 20
 _CHUNK = 1 << 16
+# Votes times sets that are priced at once, and columns that a number has bits for.
+_CELLS, _MOST_BITS = 1 << 15, 62
 # Costs that differ by less, as a share of the whole, are the same; then the first set by name wins.
 _DIGITS = 12
 
@@ -122,19 +124,26 @@ class _Masks:
             ]
             for each in votes
         ]
+        # The same as arrays, an alternative of each vote in a row; of one that has fewer the last one stands again.
+        if len(columns) <= _MOST_BITS:
+            rows = max((len(vote) for vote in self.votes), default=0)
+            padded = [[*vote, *[vote[-1]] * (rows - len(vote))] for vote in self.votes]
+            self._masks = np.array([[mask for mask, _ in vote] for vote in padded], dtype=np.int64).reshape(-1, rows).T
+            self._costs = np.array([[cost for _, cost in vote] for vote in padded], dtype=np.float64).reshape(-1, rows).T
 
     def costs(self, sets: list[int]) -> list[float]:
         """The cost of each set, rounded so that equal ones are equal."""
-        if len(self.columns) > 62:
+        if len(self.columns) > _MOST_BITS:
             found = [math.fsum(min(cost for mask, cost in vote if mask & each == mask) for vote in self.votes) for each in sets]
             return [round(cost / self.scale, _DIGITS) for cost in found]
-        masks = np.array(sets, dtype=np.int64)
+        masks = np.array(sets, dtype=np.int64)[:, None]
         total = np.zeros(len(sets))
-        for vote in self.votes:
-            best = np.full(len(sets), np.inf)
-            for mask, cost in vote:
-                np.minimum(best, cost, out=best, where=(masks & mask) == mask)
-            total += best
+        step = max(1, _CELLS // max(1, len(sets)))
+        for begin in range(0, len(self.votes), step):
+            best = np.full((len(sets), len(self._costs[0, begin : begin + step])), np.inf)
+            for mask, cost in zip(self._masks[:, begin : begin + step], self._costs[:, begin : begin + step], strict=True):
+                np.minimum(best, np.where((masks & mask) == mask, cost, np.inf), out=best)
+            total += best.sum(axis=1)
         rounded: list[float] = np.round(total / self.scale, _DIGITS).tolist()
         return rounded
 

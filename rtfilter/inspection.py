@@ -28,7 +28,8 @@ def last_report(spark: SparkSession) -> Report | None:
 
 
 def explain(df: DataFrame) -> Explanation:
-    """The filters that the layer would plan for a frame: where, of which kind, estimated gain. Runs nothing.
+    """The filters that the layer would plan for a frame: where, of which kind, estimated gain; and the star-trees that would answer
+    its aggregates. Runs nothing.
 
     Raises:
         NotConfiguredError: the session lacks the jar or the extension.
@@ -39,7 +40,8 @@ def explain(df: DataFrame) -> Explanation:
 
 
 def why_not(df: DataFrame) -> WhyNot:
-    """Every join key of a frame, and for those that get no filter the reason. Runs nothing.
+    """Every join key of a frame, and for those that get no filter the reason; for every aggregate and star-tree the first check
+    that fails. Runs nothing.
 
     Raises:
         NotConfiguredError: the session lacks the jar or the extension.

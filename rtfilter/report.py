@@ -265,8 +265,10 @@ def _errors(entries: list[Json]) -> list[str]:
 
 
 def _unassigned_error(decisions: list[Json], fills: list[Json]) -> str | None:
-    """The latest error that names no candidate: it is why those that were planned were not filled."""
-    nameless = [d for d in decisions if not d.get("candidates")] + [f for f in fills if not f.get("filters")]
+    """The latest error that names no candidate: it is why those that were planned were not filled. Star-trees plan none."""
+    nameless = [d for d in decisions if not d.get("candidates") and "star_trees" not in d] + [
+        f for f in fills if not f.get("filters")
+    ]
     return next(reversed(_errors(nameless)), None)
 
 

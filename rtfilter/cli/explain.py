@@ -28,7 +28,8 @@ table_option: Option = click.option(
 @table_option
 @json_option
 def explain(sql: str, tables: tuple[str, ...], as_json: bool) -> None:
-    """Show the runtime filters that a query would get: where, which kind, and what they would gain. Runs nothing.
+    """Show the runtime filters that a query would get: where, which kind, and what they would gain; and the star-trees that would
+    answer its aggregates. Runs nothing.
 
     \b
     Example
@@ -45,7 +46,8 @@ def explain(sql: str, tables: tuple[str, ...], as_json: bool) -> None:
 @table_option
 @json_option
 def whynot(sql: str, tables: tuple[str, ...], as_json: bool) -> None:
-    """Show every join key of a query, and for those without a runtime filter the reason. Runs nothing."""
+    """Show every join key of a query, and for those without a runtime filter the reason; for every aggregate and star-tree the
+    first check that fails. Runs nothing."""
     from rtfilter.inspection import why_not
 
     _describe(sql, tables, as_json, why_not)

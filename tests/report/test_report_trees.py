@@ -57,6 +57,14 @@ def test_a_refused_tree_says_what_would_help() -> None:
     assert "by item: no dimension of the tree. It would answer with one dimension more: item." in " ".join(str(report).split())
 
 
+def test_a_planner_that_failed_on_trees_is_told_and_is_no_reason_of_filters() -> None:
+    failed = {**star("d0"), "error": "The planner failed: it is gone. The aggregate is computed from its table."}
+    report = report_from_record(record([failed], idle="NO_JOIN"))
+    assert report.reason == "PLANNER_FAILED" and report.warnings == (failed["error"],)
+    (entry,) = report_from_record(record([failed, decision("d1", candidate("a", "d1.0"))])).filters
+    assert entry.reason == "NOT_FILLED"
+
+
 def test_filters_and_trees_stand_in_one_report() -> None:
     plans = [star("d0", entry()), decision("d1", candidate("a", "d1.0"))]
     report = report_from_record(record(plans, [fill(outcome("d1.0"))], tree_rows={"d0": 20}))

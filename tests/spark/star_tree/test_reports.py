@@ -160,6 +160,15 @@ def test_a_tree_in_a_join(on: SparkSession) -> None:
     assert report.reason == ""
 
 
+def test_a_planner_that_refuses_to_answer_is_told(on: SparkSession) -> None:
+    on.conf.set("rtfilter.index.maxStale", "much")
+    off_rows, on_rows = both_ways(on, BY_STORE)
+    assert off_rows == on_rows and len(on_rows) == 8
+    report = latest(on)
+    assert report.reason == "PLANNER_FAILED" and report.star_trees == ()
+    assert any(text.endswith("The aggregate is computed from its table.") for text in report.warnings)
+
+
 def test_a_damaged_tree_is_told(on: SparkSession, table: Path, tmp_path: Path) -> None:
     copy = tmp_path / "sales"
     shutil.copytree(table, copy)

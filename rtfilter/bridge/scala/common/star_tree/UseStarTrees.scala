@@ -1,6 +1,7 @@
 package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
 import java.io.File
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -35,15 +36,22 @@ class UseStarTrees(session: SparkSession) extends Rule[LogicalPlan] {
       val decision = Json.obj("decision" -> id, "candidates" -> Nil, "placeholders" -> Nil, "star_trees" -> answer.get("trees"),
         "warnings" -> Json.items(answer, "warnings"), "ms" -> (System.nanoTime() - started) / 1e6)
       Json.items(answer, "warnings").foreach(warning => layer.warnOnce(warning.asText))
-      plan.setTagValue(UseStarTrees.Decision, Json.mapper.writeValueAsString(decision))
-      QueryLog.planned(layer, id, decision)
       if (used.isDefined) plan.setTagValue(UseStarTrees.Original, aggregate)
-      plan
+      told(plan, id, decision)
     }
   } catch {
     case Survivable(e) =>
-      layer.warnOnce(s"${LayerSession.sentence(e)} The aggregate is computed from its table.", e match { case _: Refused | _: HostUnavailable => None; case other => Some(other) })
-      aggregate
+      val error = s"${LayerSession.sentence(e)} The aggregate is computed from its table."
+      layer.warnOnce(error, e match { case _: Refused | _: HostUnavailable => None; case other => Some(other) })
+      val id = PlaceFilters.nextDecision()
+      told(aggregate, id, Json.obj("decision" -> id, "candidates" -> Nil, "placeholders" -> Nil, "star_trees" -> Nil, "error" -> error))
+  }
+
+  /** For reports of the query, and of plans that never run. */
+  private def told(plan: LogicalPlan, id: String, decision: ObjectNode): LogicalPlan = {
+    plan.setTagValue(UseStarTrees.Decision, Json.mapper.writeValueAsString(decision))
+    QueryLog.planned(layer, id, decision)
+    plan
   }
 
   /** File lists are told once: a list that the host does not know goes with the second question. */

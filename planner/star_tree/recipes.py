@@ -6,19 +6,17 @@ value and the number of rows prove. With ANSI off whole numbers wrap around, and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from planner.star_tree.facts import COUNT, TreeFacts
 from planner.star_tree.fragment import AskedAggregate, Term
 from planner.star_tree.question import Question, column_of
 from planner.star_tree.reasons import TreeReason, TreeRefusedError
+from planner.star_tree.summands import DECIMAL, Summand
 
-WHOLE = ("tinyint", "smallint", "int", "bigint")
 FLOATS = ("float", "double")
-_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 # A double holds whole numbers exactly up to here; Spark averages whole numbers as doubles.
 _EXACT_DOUBLE = 2**53
 _LONG = 2**63
@@ -106,82 +104,19 @@ def _count(case: _Case) -> Recipe:
 
 
 def _sum(case: _Case) -> Recipe:
-    summand = _Summand(case)
+    summand = Summand(case.question, case.facts, case.aggregate.text)
     value = summand.of(case.aggregate.args[0])
     form: dict[str, Any] = {"kind": "sum", "value": value, "type": case.aggregate.type}
     if case.type in FLOATS:
         _require_floats(case)
     elif case.question.ansi and case.aggregate.type == "bigint":
         _require_room(case, summand.columns, _LONG)
+        if not summand.fits_in_longs:
+            detail = f"{case.aggregate.text}: what it sums up is a bigint, and may overflow once it is counted for each row."
+            raise TreeRefusedError(TreeReason.MAY_OVERFLOW, detail)
         # The sum of all may leave the type where rows are repeated; then Spark's own sum fails as well.
         form["exact"] = True
     return Recipe(form, frozenset(summand.stored), frozenset(summand.told_apart))
-
-
-@dataclass(slots=True)
-class _Summand:
-    """Turns what is summed up into the same of a tree's row, and notes what that reads."""
-
-    case: _Case
-    stored: set[str] = field(default_factory=set)
-    columns: set[str] = field(default_factory=set)
-    told_apart: set[str] = field(default_factory=set)
-
-    def of(self, term: Term) -> dict[str, Any]:
-        """The form of an argument. Raises TreeRefusedError."""
-        column = column_of(self.case.question, term)
-        if column is not None and (column.type not in WHOLE or f"sum({column.name})" in self.case.facts.stored):
-            name = self.case.require(f"sum({column.name})")
-            self.stored.add(name)
-            self.columns.add(column.name)
-            return {"stored": name}
-        if term.op == "literal" and term.number >= 0 and (term.value is None or _is_zero(term.value)):
-            return {"constant": term.number}
-        if term.op in ("If", "CaseWhen"):
-            return self._choice(term)
-        if term.op == "Cast" and _widens(term.args[0].type, term.type):
-            return self.of(term.args[0])
-        names = {each.name for each in self.case.question.relation.columns if each.id in term.refs}
-        if term.type in WHOLE and names <= set(self.case.facts.dimensions):
-            # Once for each row of the table.
-            _require_own((term,), self.case)
-            self.told_apart |= names
-            self.stored.add(COUNT)
-            return {"times_count": term.number}
-        if column is not None:
-            self.case.require(f"sum({column.name})")
-        lacking = sorted(names - set(self.case.facts.dimensions)) if term.type in WHOLE else ()
-        detail = f"{self.case.aggregate.text} sums an expression that can't be made of stored sums."
-        raise TreeRefusedError(TreeReason.NOT_STORED, detail, tuple(lacking))
-
-    def _choice(self, term: Term) -> dict[str, Any]:
-        """A choice by columns that are told apart: the same branch is taken by all rows that are together in a row of the tree."""
-        pairs = list(zip(term.args[0::2], term.args[1::2], strict=False))
-        otherwise = term.args[-1] if len(term.args) % 2 else None
-        names = {column.id: column.name for column in self.case.question.relation.columns}
-        for condition, _ in pairs:
-            _require_own((condition,), self.case)
-            self.told_apart |= {names[each] for each in condition.refs if each in names}
-        branches = [[condition.number, self.of(value)] for condition, value in pairs]
-        return {"branches": branches, "otherwise": None if otherwise is None else self.of(otherwise)}
-
-
-def _widens(narrow: str, wide: str) -> bool:
-    """Whether every value of a type is one of another type, and none of it is rounded."""
-    if narrow in WHOLE and wide in WHOLE:
-        return WHOLE.index(narrow) <= WHOLE.index(wide)
-    one, other = _DECIMAL.fullmatch(narrow), _DECIMAL.fullmatch(wide)
-    if one is None or other is None:
-        return False
-    (digits, scale), (more, its_scale) = ((int(each[1]), int(each[2])) for each in (one, other))
-    return its_scale >= scale and more - its_scale >= digits - scale
-
-
-def _is_zero(value: str) -> bool:
-    try:
-        return float(value) == 0.0
-    except ValueError:
-        return False
 
 
 def _require_own(terms: tuple[Term, ...], case: _Case) -> None:
@@ -226,7 +161,7 @@ def _average(case: _Case) -> Recipe:
     column = case.column()
     total, count = case.require(f"sum({column})"), case.require(f"count({column})")
     form: dict[str, Any] = {"kind": "average", "value": {"stored": total}, "count": {"stored": count}, "type": case.aggregate.type}
-    digits = _DECIMAL.fullmatch(case.type)
+    digits = DECIMAL.fullmatch(case.type)
     if case.type in FLOATS:
         _require_floats(case)
         form["as"] = "double"

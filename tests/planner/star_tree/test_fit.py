@@ -77,7 +77,10 @@ def test_a_choice_by_dimensions() -> None:
     assert found.recipes[0].form["value"] == {"branches": [[41, {"stored": "sum(x)"}]], "otherwise": {"constant": 500}}
     assert found.told_apart == ("store",)
     rows = call("CaseWhen", is_store, literal(1), literal(0), number=42)
-    assert form(function("sum", rows))["value"] == {"branches": [[41, {"times_count": 500}]], "otherwise": {"constant": 500}}
+    assert form(function("sum", rows))["value"] == {
+        "branches": [[41, {"times_count": 500, "count": "count"}]],
+        "otherwise": {"constant": 500},
+    }
     by_measure = call("CaseWhen", call("EqualTo", column("name"), kind="boolean"), column("x"))
     assert refusal(function("sum", by_measure)) == TreeReason.NO_DIMENSION
 
@@ -91,10 +94,41 @@ def test_casts_that_keep_every_value() -> None:
 
 def test_what_is_summed_of_other_tables_counts_once_for_each_row() -> None:
     found = fitted(function("sum", column("w")), child=joined(table(), OTHER_TABLE, "Inner", condition(None, "day")))
-    assert found.recipes[0].form["value"] == {"times_count": column("w")["number"]}
+    assert found.recipes[0].form["value"] == {"times_count": column("w")["number"], "count": "count"}
     assert found.stored == ("count",) and found.told_apart == ("day",)
     decimal = {**column("w"), "type": "decimal(7,2)"}
     assert refusal(function("sum", decimal), child=joined(table(), OTHER_TABLE)) == TreeReason.NOT_STORED
+
+
+def test_products_and_sums_with_what_dimensions_say() -> None:
+    less = call(
+        "Subtract", literal("1.00", "decimal(3,2)"), {**column("day"), "type": "decimal(5,2)"}, kind="decimal(6,2)", number=43
+    )
+    product = call("Multiply", column("price"), less, kind="decimal(14,4)")
+    found = fitted(function("sum", product, kind="decimal(24,4)"))
+    assert found.recipes[0].form["value"] == {"product": [43, {"stored": "sum(price)"}]} and found.told_apart == ("day",)
+    moved = call("Subtract", literal("1.00", "decimal(7,2)"), column("price"), kind="decimal(8,2)")
+    assert form(function("sum", moved, kind="decimal(18,2)"))["value"] == {
+        "minuend": [{"times_count": 500, "count": "count(price)"}, {"stored": "sum(price)"}]
+    }
+    twice = call("Multiply", column("x"), literal(2), kind="int")
+    assert form(function("sum", twice))["value"] == {"product": [500, {"stored": "sum(x)"}]}
+
+
+@pytest.mark.parametrize(
+    ("term", "reason"),
+    [
+        (call("Multiply", column("price"), column("price"), kind="decimal(15,4)"), TreeReason.NOT_STORED),
+        (call("Add", column("price"), column("wide"), kind="decimal(22,3)"), TreeReason.NOT_STORED),
+        # Spark rounds it: 4 places would be exact.
+        (call("Multiply", column("price"), literal("1.5", "decimal(2,1)"), kind="decimal(10,2)"), TreeReason.MAY_OVERFLOW),
+        (call("Multiply", column("x"), literal(2**30), kind="int"), TreeReason.MAY_OVERFLOW),
+        (call("Multiply", column("x"), column("day"), kind="int"), TreeReason.MAY_OVERFLOW),
+        (call("Divide", column("price"), literal("2", "decimal(7,2)"), kind="decimal(10,2)"), TreeReason.NOT_STORED),
+    ],
+)
+def test_arithmetic_that_no_stored_sum_gives(term: dict[str, Any], reason: TreeReason) -> None:
+    assert refusal(function("sum", term)) == reason
 
 
 def test_an_expression_of_several_steps_is_not_used_again() -> None:

@@ -110,6 +110,12 @@ def _function(r: np.random.Generator, one, dimension, measures: tuple[str, ...],
         (f"count({dimension()})", "exact"),
         ("sum(t)", "sum"),
     ]
+    if number != "wide":
+        choices.append((f"sum({number} * 2)" if number in ("x", "y") else f"sum({number} + 1)", kind))
+    if "dec" in dimensions and number == "price":
+        choices += [("sum(price * (1 - dec))", "exact"), ("sum(price - dec)", "exact"), ("sum(dec + price)", "exact")]
+    if "k" in dimensions and number in ("x", "y"):
+        choices += [(f"sum({number} * k)", "sum"), (f"sum({number} + cast(k as bigint))", "sum")]
     if pairs:
         choices += [("sum(w)", "sum"), ("max(w)", "exact"), ("count(name)", "exact")]
     return choices[int(r.integers(len(choices)))]

@@ -171,12 +171,25 @@ final class Recipes(fragment: StarFragment, stored: Map[String, Attribute], reci
   }
 
   /** What is summed up, in the type of the sum. */
-  private def form(json: JsonNode, to: DataType): Expression = {
-    def as(e: Expression): Expression = if (e.dataType == to) e else Cast(e, to, None)
+  private def form(json: JsonNode, to: DataType): Expression = as(natural(json, to), to)
+
+  private def as(e: Expression, to: DataType): Expression = if (e.dataType == to) e else Cast(e, to, None)
+
+  /** In a type of its own, as Spark gives products and sums of decimals more digits than their parts have. Whole numbers wrap around. */
+  private def natural(json: JsonNode, to: DataType): Expression = {
+    def told(number: JsonNode): Expression = { val e = fragment.expression(number.asInt); if (to == LongType) as(e, LongType) else e }
+    def times(e: Expression, count: Expression): Expression =
+      if (to == LongType) Multiply(e, count, EvalMode.LEGACY) else Multiply(e, Cast(count, DecimalType(20, 0), None))
+    def both(name: String): Option[(Expression, Expression)] = Option(json.get(name)).map(sides => (natural(sides.get(0), to), natural(sides.get(1), to)))
     if (json == null || json.isNull) Literal(null, to)
-    else if (json.has("stored")) as(stored(json.get("stored").asText))
-    else if (json.has("constant")) as(fragment.expression(json.get("constant").asInt))
-    else if (json.has("times_count")) Multiply(as(fragment.expression(json.get("times_count").asInt)), stored("count"), EvalMode.LEGACY)
-    else CaseWhen(Json.items(json, "branches").map(b => (fragment.expression(b.get(0).asInt), form(b.get(1), to))), Some(form(json.get("otherwise"), to)))
+    else if (json.has("stored")) stored(json.get("stored").asText)
+    else if (json.has("constant")) told(json.get("constant"))
+    else if (json.has("times_count")) times(told(json.get("times_count")), stored(json.get("count").asText))
+    else if (json.has("product")) {
+      val (factor, value) = (told(json.get("product").get(0)), natural(json.get("product").get(1), to))
+      if (to == LongType) Multiply(factor, value, EvalMode.LEGACY) else Multiply(factor, value)
+    } else both("augend").map { case (a, b) => if (to == LongType) Add(a, b, EvalMode.LEGACY) else Add(a, b) }
+      .orElse(both("minuend").map { case (a, b) => if (to == LongType) Subtract(a, b, EvalMode.LEGACY) else Subtract(a, b) })
+      .getOrElse(CaseWhen(Json.items(json, "branches").map(b => (fragment.expression(b.get(0).asInt), form(b.get(1), to))), Some(form(json.get("otherwise"), to))))
   }
 }

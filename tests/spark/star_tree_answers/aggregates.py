@@ -77,7 +77,7 @@ def random_aggregate(r: np.random.Generator, dimensions: tuple[str, ...], measur
         wheres.append("c = 'CA' or k = 1")
     cells, kinds = [], []
     for number in range(int(r.integers(1, 5)), 0, -1):
-        sql, kind = _function(r, one, dimension, measures, pairs=pairs)
+        sql, kind = _function(r, one, dimension, measures, dimensions, pairs=pairs)
         cells.append(f"{sql} as a{number}")
         kinds.append(kind)
     on = one(("k = dk", "k = dk", "c = dc", "k = dk and w > t")) if "c" in dimensions and "t" in dimensions else "k = dk"
@@ -90,7 +90,9 @@ def random_aggregate(r: np.random.Generator, dimensions: tuple[str, ...], measur
     return Aggregate(f"select {', '.join([*named, *cells])} from {table}{where}{by}{having}", len(groups), *places)
 
 
-def _function(r: np.random.Generator, one, dimension, measures: tuple[str, ...], *, pairs: bool) -> tuple[str, str]:  # type: ignore[no-untyped-def]
+def _function(  # type: ignore[no-untyped-def]
+    r: np.random.Generator, one, dimension, measures: tuple[str, ...], known: tuple[str, ...], *, pairs: bool
+) -> tuple[str, str]:
     measure = one(measures if r.random() < 0.97 else MEASURED)
     number = one(tuple(each for each in measures if each in NUMBERS) or NUMBERS)
     condition = one(CONDITIONS[dimension()])
@@ -112,9 +114,9 @@ def _function(r: np.random.Generator, one, dimension, measures: tuple[str, ...],
     ]
     if number != "wide":
         choices.append((f"sum({number} * 2)" if number in ("x", "y") else f"sum({number} + 1)", kind))
-    if "dec" in dimensions and number == "price":
+    if "dec" in known and number == "price":
         choices += [("sum(price * (1 - dec))", "exact"), ("sum(price - dec)", "exact"), ("sum(dec + price)", "exact")]
-    if "k" in dimensions and number in ("x", "y"):
+    if "k" in known and number in ("x", "y"):
         choices += [(f"sum({number} * k)", "sum"), (f"sum({number} + cast(k as bigint))", "sum")]
     if pairs:
         choices += [("sum(w)", "sum"), ("max(w)", "exact"), ("count(name)", "exact")]

@@ -104,6 +104,14 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Expand:
+    """Puts out each row several times, as grouping sets ask for: of each column the different expressions."""
+
+    columns: tuple[tuple[int, tuple[Term, ...]], ...]
+    child: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Opaque:
     """Whatever else gives rows: `name` is its kind, `tables` are those below it down to the next aggregate."""
 
@@ -111,7 +119,7 @@ class Opaque:
     tables: tuple[Relation, ...] = ()
 
 
-Node: TypeAlias = Project | Filter | Join | Relation | Opaque
+Node: TypeAlias = Project | Filter | Expand | Join | Relation | Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,12 @@ def _node(raw: Any, depth: int) -> Node:
     kind = raw.get("kind")
     if kind == "project":
         return Project(tuple(_term(each, 0) for each in read_list(raw, "outputs", where)), _node(raw.get("child"), depth + 1))
+    if kind == "expand":
+        columns = tuple(
+            (read_field(each, "id", int, where), tuple(_term(term, 0) for term in read_list(each, "terms", where)))
+            for each in read_list(raw, "columns", where)
+        )
+        return Expand(columns, _node(raw.get("child"), depth + 1))
     if kind == "filter":
         parts = read_list(raw, "conjuncts", where)
         return Filter(tuple(Conjunct(_term(each, 0), each.get("test")) for each in parts), _node(raw.get("child"), depth + 1))

@@ -6,7 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from planner.star_tree.fragment import AskedAggregate, Column, Filter, Fragment, Join, Node, Project, Relation, Term, relations
+from planner.star_tree.fragment import (
+    AskedAggregate,
+    Column,
+    Expand,
+    Filter,
+    Fragment,
+    Join,
+    Node,
+    Project,
+    Relation,
+    Term,
+    relations,
+)
 from planner.star_tree.reasons import TreeReason, TreeRefusedError
 
 # Joins that keep or drop a row of the table, or repeat it, by what its columns of the condition are: on which sides it may stand.
@@ -68,7 +80,11 @@ def _below(node: Node, relation: Relation, asked: _Asked, ansi: bool) -> Questio
     if isinstance(node, Relation):
         return _of_table(relation, (), asked, ansi)
     if isinstance(node, Project):
-        return _below(node.child, relation, _through(node, asked), ansi)
+        _check_sure(node.outputs)
+        aliases = {each.id: each.args[0] for each in node.outputs if each.op == "alias" and each.id is not None and each.args}
+        return _below(node.child, relation, _through(aliases, asked), ansi)
+    if isinstance(node, Expand):
+        return _below(node.child, relation, _through(_grouping_sets(node), asked), ansi)
     if isinstance(node, Filter):
         _check_sure([each.term for each in node.conjuncts])
         if isinstance(node.child, Relation):
@@ -106,10 +122,21 @@ def _names(refs: frozenset[int], names: Mapping[int, str]) -> tuple[str, ...]:
     return tuple(sorted(names[each] for each in refs if each in names))
 
 
-def _through(project: Project, asked: _Asked) -> _Asked:
-    """The same in terms of what comes into a projection."""
-    aliases = {each.id: each.args[0] for each in project.outputs if each.op == "alias" and each.id is not None and each.args}
-    _check_sure(project.outputs)
+def _grouping_sets(expand: Expand) -> dict[int, Term]:
+    """What its columns are: those that are something else in another grouping set stand for all that they may be."""
+    found = {}
+    for number, terms in expand.columns:
+        _check_sure(terms)
+        if len(terms) == 1 and terms[0].id != number:
+            found[number] = terms[0]
+        elif len(terms) != 1:
+            refs = frozenset(ref for term in terms for ref in term.refs)
+            found[number] = Term("grouping set", terms[0].type if terms else "", -1, refs=refs)
+    return found
+
+
+def _through(aliases: Mapping[int, Term], asked: _Asked) -> _Asked:
+    """The same in terms of what comes into a step that puts out these expressions."""
     aggregates = tuple(
         replace(
             each,

@@ -111,9 +111,6 @@ def _sum(case: _Case) -> Recipe:
         _require_floats(case)
     elif case.question.ansi and case.aggregate.type == "bigint":
         _require_room(case, summand.columns, _LONG)
-        if not summand.fits_in_longs:
-            detail = f"{case.aggregate.text}: what it sums up is a bigint, and may overflow once it is counted for each row."
-            raise TreeRefusedError(TreeReason.MAY_OVERFLOW, detail)
         # The sum of all may leave the type where rows are repeated; then Spark's own sum fails as well.
         form["exact"] = True
     return Recipe(form, frozenset(summand.stored), frozenset(summand.told_apart))

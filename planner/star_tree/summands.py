@@ -36,8 +36,6 @@ class Summand:
     stored: set[str] = field(default_factory=set)
     columns: set[str] = field(default_factory=set)
     told_apart: set[str] = field(default_factory=set)
-    # Whether what is counted for each row stays far from the end of a bigint.
-    fits_in_longs: bool = True
 
     def of(self, term: Term) -> dict[str, Any]:
         """The form of an expression. Raises TreeRefusedError."""
@@ -64,7 +62,8 @@ class Summand:
 
     def _require(self, stored: str) -> str:
         if stored not in self.facts.stored:
-            raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.text} needs {stored}, which the tree does not hold.")
+            detail = f"{self.text} needs {stored}, which the tree does not hold."
+            raise TreeRefusedError(TreeReason.NOT_STORED, detail, measure=stored)
         return stored
 
     def _is_of_dimensions(self, term: Term) -> bool:
@@ -78,7 +77,6 @@ class Summand:
         if term.type not in WHOLE and (count == COUNT or DECIMAL.fullmatch(term.type) is None):
             raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.text} sums {term.type}s that are no measure of the tree.")
         self._own(term)
-        self.fits_in_longs &= term.type != "bigint"
         self.stored.add(self._require(count))
         return {"times_count": term.number, "count": count}
 
@@ -107,8 +105,6 @@ class Summand:
         ours, others = (right, left) if self._is_of_dimensions(left) else (left, right)
         if term.op == "Multiply":
             self._own(others)
-            # Not as long as the stored sum is known to be small: a product of both may be anything.
-            self.fits_in_longs = False
             return {"product": [others.number, self.of(ours)]}
         columns = sorted(self._names(ours) - set(self.facts.dimensions))
         value = self.of(ours)

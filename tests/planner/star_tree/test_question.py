@@ -20,6 +20,7 @@ from tests.planner.star_tree.fragments import (
     filtered,
     function,
     joined,
+    literal,
     projected,
     reference,
     table,
@@ -50,6 +51,18 @@ def test_an_alias_is_what_it_stands_for() -> None:
     assert found.told_apart == {"day"}
     (only,) = found.aggregates
     assert [term.name for term in only.args] == ["x"] and only.args[0].id == IDS["x"]
+
+
+def test_grouping_sets_tell_apart_what_any_of_them_groups_by() -> None:
+    columns = [
+        {"id": IDS["x"], "terms": [column("x")]},
+        {"id": 60, "terms": [column("store"), literal(None, "string")]},
+        {"id": 61, "terms": [literal(0), literal(1)]},
+    ]
+    below = {"kind": "expand", "columns": columns, "child": table()}
+    found = asked(below, function("sum", column("x")), grouping=(reference(60, "string"), reference(61)))
+    assert found.told_apart == {"store"}
+    assert [term.name for term in found.aggregates[0].args] == ["x"]
 
 
 def test_a_filter_of_an_aggregate_tells_apart() -> None:

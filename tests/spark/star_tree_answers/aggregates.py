@@ -52,6 +52,10 @@ class Aggregate:
     near: tuple[int, ...]
     open: tuple[int, ...] = ()
 
+    @property
+    def has_sets(self) -> bool:
+        return "group by rollup" in self.sql or "group by cube" in self.sql
+
 
 def random_aggregate(r: np.random.Generator, dimensions: tuple[str, ...], measures: tuple[str, ...]) -> Aggregate:
     """An aggregate that a tree with these dimensions and measures mostly answers."""
@@ -83,7 +87,8 @@ def random_aggregate(r: np.random.Generator, dimensions: tuple[str, ...], measur
     on = one(("k = dk", "k = dk", "c = dc", "k = dk and w > t")) if "c" in dimensions and "t" in dimensions else "k = dk"
     table = f"fact {how} small on {on}" if how else "fact"
     where = f" where {' and '.join(f'({each})' for each in wheres)}" if wheres else ""
-    by = f" group by {', '.join(groups)}" if groups else ""
+    sets = one(("", "", "", "", "rollup", "cube")) if len(groups) > 1 else ""
+    by = f" group by {sets}({', '.join(groups)})" if sets else f" group by {', '.join(groups)}" if groups else ""
     having = " having count(*) > 2" if groups and r.random() < 0.15 else ""
     named = [f"{each} as g{place}" for place, each in enumerate(groups)]
     places = [tuple(place for place, each in enumerate(kinds, len(groups)) if each == kind) for kind in ("sum", "near", "open")]

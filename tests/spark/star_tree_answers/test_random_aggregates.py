@@ -60,7 +60,8 @@ def test_random_aggregates_are_the_tables_own(spark: SparkSession, tmp_path: Pat
             tried += 1
             if isinstance(off, str):
                 failed += 1
-            else:
+            elif off or not query.has_sets:
+                # Of no row at all a cube has a grand total in DuckDB, and none in Spark.
                 theirs = duckdb_rows(query.sql, {"fact": files.pattern, "small": joined})
                 assert same_as_duckdb(off, theirs, query), f"{where}\n  Spark: {off[:5]}\n DuckDB: {theirs[:5]}"
     print(tried, hybrid, failed, served)

@@ -65,6 +65,9 @@ final class StarFragment(val aggregate: Aggregate, hasTrees: HadoopFsRelation =>
 
   private def node(plan: LogicalPlan): ObjectNode = plan match {
     case Project(list, below) => Json.obj("kind" -> "project", "outputs" -> list.map(term(_)), "child" -> node(below))
+    // What is put out of a row, once for each grouping set.
+    case Expand(projections, output, below) => Json.obj("kind" -> "expand", "child" -> node(below), "columns" -> output.indices.map(i =>
+      Json.obj("id" -> output(i).exprId.id, "terms" -> projections.map(_(i)).distinct.map(term(_)))))
     case Filter(condition, below) =>
       val columns = below match { case table: LogicalRelation => AttributeSet(table.output); case _ => AttributeSet.empty }
       Json.obj("kind" -> "filter", "child" -> node(below), "conjuncts" -> splitConjunctivePredicates(condition).map { part =>

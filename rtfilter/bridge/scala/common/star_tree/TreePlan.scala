@@ -36,6 +36,10 @@ final class TreePlan(session: SparkSession, fragment: StarFragment, answer: Json
     case Project(list, below) if below.exists(_ eq table) =>
       val child = above(below)
       Project(list.filter(_.references.subsetOf(child.outputSet)) ++ stored, child)
+    case Expand(projections, output, below) if below.exists(_ eq table) =>
+      val child = above(below)
+      val there = output.indices.filter(i => projections.forall(_(i).references.subsetOf(child.outputSet)))
+      Expand(projections.map(p => there.map(p) ++ stored), there.map(output) ++ stored, child)
     case other => other.mapChildren(child => if (child.exists(_ eq table)) above(child) else child)
   }
 
@@ -146,9 +150,8 @@ final class Recipes(fragment: StarFragment, stored: Map[String, Attribute], reci
         val present = Json.items(recipe, "non_null").map(n => IsNotNull(fragment.expression(n.asInt)): Expression)
         Coalesce(Seq(Sum(form(value, LongType)).toAggregateExpression(false, (e.filter.toSeq ++ present).reduceOption(And(_, _))), Literal(0L)))
       case ("sum", own: Sum) =>
-        val summed = form(value, e.dataType)
-        if (recipe.path("exact").asBoolean(false)) Cast(sum(Cast(summed, DecimalType(20, 0), None)), LongType, None)
-        else exactly(own.copy(child = summed).toAggregateExpression(false, e.filter), e.dataType)
+        if (recipe.path("exact").asBoolean(false)) Cast(sum(form(value, DecimalType(38, 0), whole = true)), LongType, None)
+        else exactly(own.copy(child = form(value, e.dataType)).toAggregateExpression(false, e.filter), e.dataType)
       case ("min", own: Min) => own.copy(child = form(value, e.dataType)).toAggregateExpression(false, e.filter)
       case ("max", own: Max) => own.copy(child = form(value, e.dataType)).toAggregateExpression(false, e.filter)
       case ("average", _) =>
@@ -171,25 +174,29 @@ final class Recipes(fragment: StarFragment, stored: Map[String, Attribute], reci
   }
 
   /** What is summed up, in the type of the sum. */
-  private def form(json: JsonNode, to: DataType): Expression = as(natural(json, to), to)
+  private def form(json: JsonNode, to: DataType, whole: Boolean = false): Expression = as(natural(json, to, whole), to)
 
   private def as(e: Expression, to: DataType): Expression = if (e.dataType == to) e else Cast(e, to, None)
 
-  /** In a type of its own, as Spark gives products and sums of decimals more digits than their parts have. Whole numbers wrap around. */
-  private def natural(json: JsonNode, to: DataType): Expression = {
-    def told(number: JsonNode): Expression = { val e = fragment.expression(number.asInt); if (to == LongType) as(e, LongType) else e }
+  /**
+   * In a type of its own, as Spark gives products and sums of decimals more digits than their parts have. Whole numbers wrap around; as decimals
+   * (`whole`) they don't.
+   */
+  private def natural(json: JsonNode, to: DataType, whole: Boolean): Expression = {
+    def leaf(e: Expression): Expression = if (whole) as(e, DecimalType(20, 0)) else if (to == LongType) as(e, LongType) else e
+    def told(number: JsonNode): Expression = leaf(fragment.expression(number.asInt))
     def times(e: Expression, count: Expression): Expression =
       if (to == LongType) Multiply(e, count, EvalMode.LEGACY) else Multiply(e, Cast(count, DecimalType(20, 0), None))
-    def both(name: String): Option[(Expression, Expression)] = Option(json.get(name)).map(sides => (natural(sides.get(0), to), natural(sides.get(1), to)))
+    def both(name: String): Option[(Expression, Expression)] = Option(json.get(name)).map(sides => (natural(sides.get(0), to, whole), natural(sides.get(1), to, whole)))
     if (json == null || json.isNull) Literal(null, to)
-    else if (json.has("stored")) stored(json.get("stored").asText)
+    else if (json.has("stored")) leaf(stored(json.get("stored").asText))
     else if (json.has("constant")) told(json.get("constant"))
     else if (json.has("times_count")) times(told(json.get("times_count")), stored(json.get("count").asText))
     else if (json.has("product")) {
-      val (factor, value) = (told(json.get("product").get(0)), natural(json.get("product").get(1), to))
+      val (factor, value) = (told(json.get("product").get(0)), natural(json.get("product").get(1), to, whole))
       if (to == LongType) Multiply(factor, value, EvalMode.LEGACY) else Multiply(factor, value)
     } else both("augend").map { case (a, b) => if (to == LongType) Add(a, b, EvalMode.LEGACY) else Add(a, b) }
       .orElse(both("minuend").map { case (a, b) => if (to == LongType) Subtract(a, b, EvalMode.LEGACY) else Subtract(a, b) })
-      .getOrElse(CaseWhen(Json.items(json, "branches").map(b => (fragment.expression(b.get(0).asInt), form(b.get(1), to))), Some(form(json.get("otherwise"), to))))
+      .getOrElse(CaseWhen(Json.items(json, "branches").map(b => (fragment.expression(b.get(0).asInt), form(b.get(1), to, whole))), Some(form(json.get("otherwise"), to, whole))))
   }
 }

@@ -13,9 +13,11 @@ from rtfilter.errors import IndexStorageError
 from rtfilter.star_tree.tree_files import CoveredFile, OpenedTree, covered_files, open_segment
 from rtfilter.store.footer_cache.footer_memory import FileIdentity
 from rtfilter.store.index_files.catalog import stored_path
+from rtfilter.store.index_files.file_check import FileTrust
 from rtfilter.store.index_files.log import ACTIVE, read_log
 from rtfilter.store.index_files.storage import LOG, LocalStorage
 from rtfilter.store.index_files.tree_snapshot import TreeSegment, TreeSnapshot
+from rtfilter.store.parquet.paths import local_path
 from rtfilter.store.tree_places import tree_places, tree_root
 
 # Segments whose nodes and lists of files are in memory.
@@ -37,6 +39,7 @@ class OpenedTrees:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._trust = FileTrust()
         self._logs: OrderedDict[tuple[str, Hashable], FoundTree] = OrderedDict()
         self._opened: OrderedDict[tuple[str, str, str], Any] = OrderedDict()
 
@@ -91,6 +94,11 @@ class OpenedTrees:
             self._put(self._opened, key, found)
         return found
 
+    def is_unchanged(self, file: FileIdentity, known: CoveredFile) -> bool:
+        """Whether a listed file's footer is as it was. Of files that this process can't open path, size and time have to do."""
+        local = local_path(file.path)
+        return local is None or self._trust.is_unchanged(local, known.digest)
+
     def _get(self, kept: OrderedDict[Any, Any], key: Hashable) -> Any:
         with self._lock:
             if key in kept:
@@ -129,7 +137,9 @@ def covered(trees: OpenedTrees, tree: FoundTree, files: Sequence[FileIdentity]) 
     told: set[int] = set()
     for segment in tree.snapshot.segments:
         own = trees.files(tree, segment)
-        others = [each.path for each in own if not _is_same(each, numbers, files)]
+        # Rows of a file that is in two segments would count twice.
+        others = [each.path for each in own if numbers.get(each.path) in told or not _is_same(each, numbers, files)]
+        others = others or [each.path for each in own if not trees.is_unchanged(files[numbers[each.path]], each)]
         if others:
             changed += others
         else:

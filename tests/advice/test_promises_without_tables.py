@@ -119,3 +119,18 @@ def test_values_that_cannot_be(tables: dict[str, Path], tmp_path: Path, key: str
     sql = written(tmp_path / "q.sql", f"select sum(price) from sales where {ONE};\n")
     done = run("advise", "--sql", sql, "--stats", file)
     assert done.exit_code == 2 and f'"{key}" is {value!r}' in done.output
+
+
+def test_a_query_that_dictionaries_serve_is_told_so(tmp_path: Path) -> None:
+    few = {"type": "int", "cardinality": 100, "bytes": 10**7, "depth": 100, "held_by": 1.0}
+    rest = {"type": "double", "cardinality": None, "bytes": 10**12}
+    sql = written(tmp_path / "q.sql", f"select sum(price) from sales where {ONE};\n")
+    for coded, reason in (
+        ({"dictionary_share": 1.0, "dictionary_bytes": 4_000}, "Spark itself finds in the dictionaries"),
+        ({}, None),
+    ):
+        table = {"rows": 10**7, "packs": 100, "columns": {"customer": {**few, **coded}, "price": rest}}
+        file = written(tmp_path / "stats.json", json.dumps({"tables": {"sales": table}}))
+        found = answer("--sql", sql, "--stats", file, "--budget", "100%")
+        assert [reason in query["reason"] for query in found["unserved"]] == ([True] if reason else [])
+        assert (found["items"] == []) == bool(reason)

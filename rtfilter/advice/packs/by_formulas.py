@@ -9,7 +9,7 @@ from rtfilter.advice.packs.askings import Asking
 from rtfilter.advice.packs.commands import create_command, sort_command
 from rtfilter.advice.packs.formula_gains import FormulaGains, Gain, all_by_dictionaries
 from rtfilter.advice.packs.item import Item, path_of
-from rtfilter.advice.packs.kept_share import AS_IT_IS, Layout, bloom_bytes, kept_share
+from rtfilter.advice.packs.kept_share import AS_IT_IS, Layout, bloom_bytes, pack_shares
 from rtfilter.advice.statistics.tables import ColumnStatistics, TableStatistics
 from rtfilter.advice.workload.fingerprints import TableUse
 from rtfilter.advice.workload.predicates import BY_VALUE, EQUALITIES, Leaf, Operator, leaves
@@ -137,8 +137,11 @@ def why_nothing_helps(use: TableUse, table: TableStatistics) -> str:
         return "it has no condition of its own" + (": runtime filters may help its joins" if use.join_keys else "")
     if not table.packs or not table.rows or not table.has_bytes:
         return "the statistics lack rows, packs or bytes"
-    if kept_share(use.predicate, table) <= WELL_PRUNED or any(_is_in_order(leaf, table) for leaf in found):
+    packs = pack_shares(use.predicate, table)
+    if packs.left <= WELL_PRUNED or any(_is_in_order(leaf, table) for leaf in found):
         return "the table's order and the bounds in its footers serve it already"
+    if packs.kept <= WELL_PRUNED:
+        return f"Spark itself finds in the dictionaries of its columns which row groups to read, about {packs.kept:.1%}"
     if not any(leaf.operator in BY_VALUE or leaf.operator is Operator.RANGE for leaf in found):
         return "its conditions are on functions, patterns or NULL only"
     if not any(leaf.operator in EQUALITIES for leaf in found):

@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 
 from rtfilter import StarTree
 from rtfilter.index.arrow_types import spark_type_of
-from rtfilter.index.tables import listed_table
+from rtfilter.index.star_tree_base import LocalReader
+from rtfilter.star_tree.actions.table_reader import footers_of
 from rtfilter.star_tree.base_rows import grouped_rows
 from rtfilter.star_tree.measures import parse_measures
-from rtfilter.star_tree.tree_files import CoveredFile, write_segment
+from rtfilter.star_tree.tree_files import write_segment
 from rtfilter.star_tree.tree_table import tree_of_base
 from rtfilter.store.index_files import log
-from rtfilter.store.index_files.catalog import stored_path
 from rtfilter.store.index_files.storage import LocalStorage
 from rtfilter.store.index_files.tree_snapshot import TREES_FOLDER, TreeDefinition, TreeSnapshot
 
@@ -66,10 +66,9 @@ def make_tree_of_rows(folder: Path, name: str, dimensions: Sequence[str], measur
     base = grouped_rows(table, types, definition.dimensions, parsed)
     built = tree_of_base(base, types, definition.dimensions, parsed, max_leaf=50)
     storage = LocalStorage(str(folder / "_rtfilter" / TREES_FOLDER / name))
-    listed = listed_table(None, str(folder))
-    files = [
-        CoveredFile(stored_path(each.path, listed.root), each.size_bytes, each.mtime_ms, b"0" * 16, 1) for each in listed.files
-    ]
+    reader = LocalReader(str(folder))
+    listed = reader.listed()
+    files = [each.file for each in footers_of(reader, listed.files, listed.root)]
     before = log.begin(storage, log.CREATE)
     segment = write_segment(storage, definition, built, base, files)
     log.end(storage, log.CREATE, before, log.ACTIVE, TreeSnapshot(definition, (segment,)))

@@ -47,25 +47,21 @@ def build_tree(
         max_leaf: A node of more rows is split; the root always.
         no_star: Dimensions whose values are never summed up.
     """
-    rows, dimensions = codes.shape
-    given = Records(codes.astype(np.int32), np.zeros(rows, np.int32), tuple(states))
+    given, dimensions = Records(codes.astype(np.int32), np.zeros(len(codes), np.int32), tuple(states)), codes.shape[1]
     base, _ = merged(given, [given.codes[:, d] for d in range(dimensions)], merges)
-    parts, levels, children = [base], [_root(len(base))], []
-    total = len(base)
+    rows, levels, children = base, [_root(len(base))], []
     for dimension in range(dimensions):
         level = levels[-1]
         split = level.row_to - level.row_from > (max_leaf if dimension else 0)
-        below, first_child, stars = _split(level, split, appended(parts), dimension, merges, total, dimension not in no_star)
+        below, first_child, stars = _split(level, split, rows, dimension, merges, len(rows), dimension not in no_star)
         children.append(first_child)
-        parts.append(stars)
-        total += len(stars)
         levels.append(below)
+        rows = appended([rows, stars])
     children.append(np.zeros((len(levels[-1]), 2), np.int64))
     nodes = _nodes(levels, children)
-    everything = appended(parts)
-    own, aggregated = _own_rows(nodes, everything, dimensions, merges)
+    own, aggregated = _own_rows(nodes, rows, dimensions, merges)
     nodes = Nodes(**{**{name: getattr(nodes, name) for name in Nodes.__slots__}, "own_row": own})
-    return StarTree(tuple(sizes), tuple(merges), nodes, appended([everything, aggregated]), len(base), total - len(base))
+    return StarTree(tuple(sizes), tuple(merges), nodes, appended([rows, aggregated]), len(base), len(rows) - len(base))
 
 
 def _root(rows: int) -> _Level:

@@ -22,7 +22,8 @@ GROWN_FILES = 100
 FLAT = """
 SELECT 100 * d_year + d_moy AS month, ss_store_sk AS store, i_category, i_class, hd_buy_potential,
   p_channel_dmail, p_channel_email, p_channel_tv, p_channel_event,
-  ss_quantity AS quantity, ss_net_paid AS net_paid, ss_ext_sales_price AS sales_price, ss_net_profit AS net_profit
+  ss_quantity AS quantity, ss_net_paid AS net_paid, ss_ext_sales_price AS sales_price, ss_net_profit AS net_profit,
+  store_sales.* EXCLUDE (ss_store_sk, ss_quantity, ss_net_paid, ss_ext_sales_price, ss_net_profit)
 FROM store_sales LEFT JOIN date_dim ON ss_sold_date_sk = d_date_sk LEFT JOIN item ON ss_item_sk = i_item_sk
   LEFT JOIN household_demographics ON ss_hdemo_sk = hd_demo_sk LEFT JOIN promotion ON ss_promo_sk = p_promo_sk"""
 
@@ -53,7 +54,7 @@ BY_DATE = Tree(
 CUBE = Tree(
     "cube",
     (
-        *("i_class", "month", "store", "i_category", "hd_buy_potential"),
+        *("month", "store", "i_class", "i_category", "hd_buy_potential"),
         *("p_channel_dmail", "p_channel_email", "p_channel_tv", "p_channel_event"),
     ),
     ("count(*)", "sum(quantity)", "sum(net_paid)", "avg(sales_price)", "max(net_profit)"),

@@ -121,6 +121,7 @@ def _considered(
         fitted = fit(
             question, facts_of(tree.snapshot.definition, found.segments, raw=bool(found.raw)), floats=options.startree_floats
         )
+        _require_rows(tree, found)
         opened = [trees.segment(tree, segment) for segment in found.segments]
         ranges = tuple(_ranges(each, question, fitted, tree.snapshot.definition) for each in opened)
         rows_read = sum(int((each[:, 1] - each[:, 0]).sum()) for each in ranges)
@@ -133,6 +134,18 @@ def _considered(
         return error.refusal
     except IndexStorageError as error:
         return TreeRefusal(TreeReason.UNREADABLE, str(error))
+
+
+def _require_rows(tree: FoundTree, found: Covered) -> None:
+    """Raises TreeRefusedError where a file with rows, which Spark is to read, is not there as it was written."""
+    for file in (file for segment in found.segments for file in segment.rows):
+        path = os.path.join(tree.place, file.name)
+        try:
+            is_whole = os.stat(path).st_size == file.bytes
+        except OSError:
+            is_whole = False
+        if not is_whole:
+            raise TreeRefusedError(TreeReason.UNREADABLE, f"{path} is gone or of another size; use refresh in mode full.")
 
 
 def _require_fresh(found: Covered, files: Sequence[FileIdentity], options: Options) -> None:
@@ -216,11 +229,11 @@ def _stored(name: str, definition: TreeDefinition) -> dict[str, Any]:
 
 
 def _segment(found: _Candidate, segment: TreeSegment, ranges: np.ndarray[Any, Any]) -> dict[str, Any]:
-    files = []
-    for file in segment.rows:
-        path = os.path.join(found.tree.place, file.name)
-        modified_ms = os.stat(path).st_mtime_ns // 1_000_000
-        files.append({"path": f"file:{path}", "bytes": file.bytes, "modified_ms": modified_ms})
+    paths = [os.path.join(found.tree.place, file.name) for file in segment.rows]
+    files = [
+        {"path": f"file:{path}", "bytes": file.bytes, "modified_ms": os.stat(path).st_mtime_ns // 1_000_000}
+        for path, file in zip(paths, segment.rows, strict=True)
+    ]
     # A column without nulls is counted as rows are.
     of_rows = [name for name in found.fit.stored if name.startswith("count(") and not _counts(found, segment, name)]
     return {"files": files, "ranges": ranges.tolist(), "as_rows": of_rows}

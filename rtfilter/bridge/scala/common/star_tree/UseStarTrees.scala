@@ -22,7 +22,7 @@ class UseStarTrees(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!plan.containsPattern(AGGREGATE) || !layer.enabled || !layer.usesStarTrees) plan
-    else plan.transformUpWithPruning(_.containsPattern(AGGREGATE)) { case aggregate: Aggregate => served(aggregate) }
+    else plan.transformUpWithPruning(_.containsPattern(AGGREGATE)) { case aggregate: Aggregate => LayerTime.in(layer, "star-trees")(served(aggregate)) }
 
   private def served(aggregate: Aggregate): LogicalPlan = try {
     val fragment = new StarFragment(aggregate, UseStarTrees.hasTrees(layer, _))

@@ -150,3 +150,31 @@ def test_keys_are_counted_in_any_order(tmp_path: Path) -> None:
 def test_numbers_of_keys_are_rounded_by_a_fifth_at_most() -> None:
     assert [about(count) for count in (1, 2, 3, 4)] == [1, 2, 3, 4]
     assert all(count / 1.2 <= about(count) <= count * 1.2 for count in range(1, 5_000))
+
+
+def test_keys_of_every_type(tmp_path: Path) -> None:
+    """Each pack has ten values of its own: of one key a pack in twenty is left, by exact sketches."""
+    count, packs = 200, 20
+    number = np.arange(count)
+    day = pa.array(number, pa.int32()).cast(pa.date32())
+    columns = {
+        "small": pa.array(number, pa.int16()),
+        "day": day,
+        "moment": day.cast(pa.timestamp("us", tz="UTC")),
+        "double": np.where(number % 50 == 7, np.nan, np.where(number == 3, -0.0, number / 7)),
+        "decimal": pa.array([f"{each}.25" for each in number]).cast(pa.decimal128(9, 2)),
+        "wide": pa.array([f"{each}.25" for each in number]).cast(pa.decimal128(30, 2)),
+        "text": pa.array([f"n{each}" for each in number]).dictionary_encode(),
+        "none": pa.nulls(count, pa.int64()),
+    }
+    file = tmp_path / "t.parquet"
+    pq.write_table(pa.table(columns), file, row_group_size=count // packs)
+    trial = try_table("t", str(file), list(columns))
+    for column in columns:
+        exact = frozenset(each for each in trial.sample.sketches if each.column == column)
+        asked = trial.joined(column, 1, None)
+        if column == "none":
+            assert asked == ()
+        else:
+            assert len(asked) == 16 and float(trial.kept_share(asked, exact).mean()) == pytest.approx(1 / packs, abs=0.03), column
+    assert trial.joined("no such column", 1, None) == ()

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from rtfilter.advice.sampled.pack_sample import PackSample
 from rtfilter.store.sketches.arrays import Int64s
 from rtfilter.store.sketches.column_tests import ValueTest, byte_keys, long_keys
-from rtfilter.store.sketches.domain import pack_values
+from rtfilter.store.sketches.domain import LONG, domain_of, pack_values
 from rtfilter.store.sketches.predicates import Leaf
 
 # Of more keys nothing is said: an index finds one of them in nearly every pack, if only by mistake.
@@ -29,11 +29,13 @@ KEYS_IN_ALL, MOST_DRAWS = 256, 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnKeys:
-    """The distinct values of a column in the sampled packs. `share`: which part of the table's distinct values they are."""
+    """The distinct values of a column in the sampled packs. `longs`: they as sorted keys, None for texts. `share`: which part of
+    the table's distinct values they are."""
 
     column: str
     type: str
     values: Any
+    longs: Int64s | None
     share: float
 
     def draws(self, count: int) -> list[Leaf]:
@@ -44,36 +46,35 @@ class ColumnKeys:
         return [each for each in found if each is not None]
 
     def _draw(self, count: int, random: np.random.Generator) -> Leaf | None:
-        expected = min(float(len(self.values)), count * self.share)
+        known = len(self.values) if self.longs is None else len(self.longs)
+        expected = min(float(known), count * self.share)
         # Of one key and a half there are now one, now two.
         there = math.floor(expected) + int(random.random() < expected % 1)
-        at = np.sort(random.choice(len(self.values), min(len(self.values), max(1, there)), replace=False))
-        drawn = pack_values(pa.chunked_array([self.values.take(pa.array(at))]), self.type)
-        if drawn is None:
-            return None
         others = max(0, count - there)
-        if drawn.strings is not None:
-            texts = list(drawn.strings)
-            strange = [texts[i % len(texts)] + b"~" + str(i).encode() for i in range(others)]
-            return Leaf(self.column, self.type, ValueTest(byte_keys([*(texts if there else []), *strange])))
-        longs = drawn.longs if drawn.longs is not None else np.zeros(0, np.int64)
-        keys = np.concatenate([longs if there else longs[:0], self._strange_longs(others, random)])
-        return Leaf(self.column, self.type, ValueTest(long_keys(keys.tolist()))) if len(keys) else None
+        at = np.sort(random.choice(known, min(known, max(1, there)), replace=False))
+        if self.longs is not None:
+            strange = _strange(self.longs, others, random)
+            keys = np.concatenate([self.longs[at][:there], strange])
+            return Leaf(self.column, self.type, ValueTest(long_keys(keys.tolist()))) if len(keys) else None
+        drawn = pack_values(pa.chunked_array([self.values.take(pa.array(at))]), self.type)
+        if drawn is None or drawn.strings is None:
+            return None
+        texts = list(drawn.strings)
+        strange_texts = [texts[i % len(texts)] + b"~" + str(i).encode() for i in range(others)]
+        return Leaf(self.column, self.type, ValueTest(byte_keys([*texts[:there], *strange_texts])))
 
-    def _strange_longs(self, count: int, random: np.random.Generator) -> Int64s:
-        """Numbers between the least and the greatest value that the sampled packs do not have; fewer where there are none left."""
-        known = pack_values(pa.chunked_array([self.values]), self.type) if count else None
-        if known is None or known.longs is None or not len(known.longs):
-            return np.zeros(0, np.int64)
-        low, high = int(known.longs.min()), int(known.longs.max())
-        tried = np.unique(random.integers(low, high, 8 * count, endpoint=True, dtype=np.int64))
-        strange = tried[~np.isin(tried, known.longs)]
-        return random.permutation(strange)[:count]
+
+def _strange(known: Int64s, count: int, random: np.random.Generator) -> Int64s:
+    """Numbers between the least and the greatest known one that are not among these; fewer where there are none left."""
+    tried = np.unique(random.integers(int(known[0]), int(known[-1]), 8 * count, endpoint=True, dtype=np.int64))
+    strange = tried[known[np.searchsorted(known, tried)] != tried]
+    return random.permutation(strange)[:count]
 
 
 def column_keys(sample: PackSample, column: str, distinct: float | None) -> ColumnKeys | None:
-    """The values of the sampled packs. `distinct`: how many the table has. None where they can't be read, or there is none."""
+    """The values of the sampled packs. `distinct`: how many the table has. None where they can't be read, or have no keys."""
     parts = []
+    type_ = sample.table.types[column]
     try:
         for place in sample.at.tolist():
             pack = sample.table.packs[place]
@@ -81,10 +82,13 @@ def column_keys(sample: PackSample, column: str, distinct: float | None) -> Colu
                 read = file.read_row_group(pack.number, columns=[column], use_threads=False).column(column)
             parts.append(pc.unique(read).drop_null())
         values = pc.unique(pa.chunked_array(parts).combine_chunks()) if parts else []
+        is_long = domain_of(type_) == LONG
+        found = pack_values(pa.chunked_array([values]), type_) if is_long and len(values) else None
     except (pa.ArrowException, OSError, KeyError):
         return None
-    if not len(values):
+    longs = None if found is None or found.longs is None else np.sort(found.longs)
+    if not len(values) or (is_long and longs is None):
         return None
     whole = len(sample.at) == len(sample.table.packs)
     share = 1.0 if whole or not distinct else min(1.0, len(values) / distinct)
-    return ColumnKeys(column, sample.table.types[column], values, share)
+    return ColumnKeys(column, type_, values, longs, share)

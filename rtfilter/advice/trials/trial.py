@@ -104,7 +104,7 @@ class Trial:
     def joined(self, column: str, count: int, distinct: float | None) -> tuple[Question, ...]:
         """Whether packs have one of so many keys of a join, which are drawn from the column. `distinct`: how many values it has.
 
-        None where there are too many keys to say, or values can't be read.
+        Empty where there are too many keys to say, or values can't be read.
         """
         if count > MOST_KEYS or column not in self.sample.table.types:
             return ()

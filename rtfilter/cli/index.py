@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from planner.counted import counted
 from rtfilter.cli.build_session import build_progress
 from rtfilter.cli.output import json_option, print_json
-from rtfilter.cli.stored_commands import Command, add_life_commands, location_option, place_options, print_done, session_for
+from rtfilter.cli.stored_commands import (
+    Command,
+    add_life_commands,
+    location_option,
+    place_options,
+    print_done,
+    print_list,
+    session_for,
+)
 
 if TYPE_CHECKING:
     from rtfilter.index import Index
@@ -76,21 +84,15 @@ def create(
 def list_(path: str, location: str, as_json: bool) -> None:
     """List the indexes of the table in PATH."""
     from rtfilter.index.find import indexes_in
-    from rtfilter.store.index_actions.made_indexes import GONE
 
     with session_for(_COMMAND, path, location) as spark:
         found = [each.stats() for each in indexes_in(path, location, spark)]
-    if as_json:
-        print_json(found)
-        return
-    for stats in found:
-        if stats["state"] == GONE:
-            click.echo(f"{stats['name']}  {GONE}  it was inside the table, and somebody has overwritten that")
-            continue
-        sketches = ", ".join(f"{each['kind']}({each['column']})" for each in stats["sketches"])
-        click.echo(f"{stats['name']}  {stats['state']}  {stats['packs']} packs  {stats['bytes']} bytes  {sketches}")
-    if not found:
-        click.echo("no index")
+    print_list(found, "no index", _listed, as_json)
+
+
+def _listed(stats: Mapping[str, Any]) -> str:
+    sketches = ", ".join(f"{each['kind']}({each['column']})" for each in stats["sketches"])
+    return f"{stats['packs']} packs  {stats['bytes']} bytes  {sketches}"
 
 
 @index.command()

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rtfilter.cli.output import json_option, print_json
-from rtfilter.cli.stored_commands import Command, add_life_commands, location_option, place_options, print_done, session_for
+from rtfilter.cli.stored_commands import (
+    Command,
+    add_life_commands,
+    location_option,
+    place_options,
+    print_done,
+    print_list,
+    session_for,
+)
 
 if TYPE_CHECKING:
     from rtfilter.index.star_tree_api import StarTree
@@ -95,21 +103,15 @@ def create(
 def list_(path: str, location: str, as_json: bool) -> None:
     """List the star-trees of the table in PATH."""
     from rtfilter.index.find import star_trees_in
-    from rtfilter.store.index_actions.made_indexes import GONE
 
     with session_for(_COMMAND, path, location) as spark:
         found = [each.stats() for each in star_trees_in(path, location, spark)]
-    if as_json:
-        print_json(found)
-        return
-    for stats in found:
-        if stats["state"] == GONE:
-            click.echo(f"{stats['name']}  {GONE}  it was inside the table, and somebody has overwritten that")
-            continue
-        what = f"{', '.join(stats['measures'])} by {', '.join(stats['dimensions'])}"
-        click.echo(f"{stats['name']}  {stats['state']}  {stats['rows']} rows  {stats['bytes']} bytes  {what}")
-    if not found:
-        click.echo("no star-tree")
+    print_list(found, "no star-tree", _listed, as_json)
+
+
+def _listed(stats: Mapping[str, Any]) -> str:
+    what = f"{', '.join(stats['measures'])} by {', '.join(stats['dimensions'])}"
+    return f"{stats['rows']} rows  {stats['bytes']} bytes  {what}"
 
 
 @startree.command()

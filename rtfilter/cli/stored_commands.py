@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -78,6 +78,20 @@ def session_for(command: str, path: str, location: str, master: str | None = Non
         return
     with local_session(command, master or "local[*]", with_layer=is_elsewhere) as spark:
         yield spark
+
+
+def print_list(found: Sequence[Mapping[str, Any]], nothing: str, line: Callable[[Mapping[str, Any]], str], as_json: bool) -> None:
+    """A line for each by its stats; `nothing` where there is none."""
+    from rtfilter.store.index_actions.made_indexes import GONE
+
+    if as_json:
+        print_json(found)
+        return
+    for stats in found:
+        lost = "it was inside the table, and somebody has overwritten that"
+        click.echo(f"{stats['name']}  {stats['state']}  {lost if stats['state'] == GONE else line(stats)}")
+    if not found:
+        click.echo(nothing)
 
 
 def print_done(changed: StoredHandle, said: dict[str, Any], as_json: bool) -> None:

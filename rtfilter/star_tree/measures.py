@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rtfilter.errors import IndexDefinitionError, did_you_mean
-from rtfilter.store.index_files.tree_snapshot import MOST_MEASURES
+from rtfilter.store.index_files.tree_snapshot import MEASURE_FUNCTIONS, MOST_MEASURES
 from rtfilter.store.sketches.domain import decimal_of, domain_of
 
-FUNCTIONS = ("count", "sum", "min", "max", "avg")
 WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")
 # Spark sums decimals of p digits as decimals of p + 10. Up to this many no table of fewer than 10^10 rows leaves that type.
 MOST_DIGITS = 28
@@ -55,9 +54,9 @@ def parse_measures(texts: Sequence[str], types: Mapping[str, str], *, floats: bo
 def _measure(text: str) -> Measure:
     match = _MEASURE.fullmatch(text)
     function = match.group(1).lower() if match else ""
-    if match is None or function not in FUNCTIONS:
+    if match is None or function not in MEASURE_FUNCTIONS:
         raise IndexDefinitionError(
-            f"{text!r} is no measure; it must be one of {', '.join(FUNCTIONS)} of a column, as 'sum(price)'."
+            f"{text!r} is no measure; it must be one of {', '.join(MEASURE_FUNCTIONS)} of a column, as 'sum(price)'."
         )
     column = match.group(2)
     if column == "*":

@@ -138,6 +138,22 @@ def test_a_build_that_fails_at_its_files_leaves_none(tmp_path: Path, monkeypatch
     assert check_answers(tmp_path) == ["a.parquet"]
 
 
+def test_a_cancelled_build_that_fails_leaves_the_next_ones_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_part(tmp_path, "a.parquet", 0)
+    storage = storage_of(tmp_path)
+
+    def another_is_made(*_: object, **__: object) -> None:
+        monkeypatch.undo()
+        log.cancel(storage)
+        act(tmp_path, "create", storage)
+        raise IndexStorageError("no space left")
+
+    monkeypatch.setattr(tree_actions, "write_segment", another_is_made)
+    with pytest.raises(IndexStorageError, match="no space"):
+        act(tmp_path, "create", storage)
+    assert check_answers(tmp_path) == ["a.parquet"]
+
+
 def test_a_cancelled_build_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody cancels a refresh and makes another: of the first one nothing counts."""
     prepared(tmp_path, "refresh")

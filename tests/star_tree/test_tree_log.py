@@ -88,6 +88,8 @@ CHANGES: tuple[tuple[tuple[Any, ...], Any], ...] = (
     (("measures",), []),
     (("measures",), ["sum(nowhere)"]),
     (("measures",), [3]),
+    (("measures",), ["median(x)"]),
+    (("measures",), ["sum(*)"]),
     (("max_leaf",), -1),
     (("max_leaf",), 10**12),
     (("max_leaf",), "1"),

@@ -74,7 +74,7 @@ def create(
         try:
             segments = _written(storage, definition, made, say)
         except Exception:
-            _remove_data(storage)
+            _remove_data(storage, before)
             raise
         log.end(storage, log.CREATE, before, log.ACTIVE, TreeSnapshot(definition, segments))
     return _report(made, segments, begun)
@@ -213,10 +213,10 @@ def _report(made: Sequence[_Made], segments: Sequence[TreeSegment], begun: float
     )
 
 
-def _remove_data(storage: IndexStorage) -> None:
-    """Of a tree that is not there yet nothing is needed."""
+def _remove_data(storage: IndexStorage, before: log.LogView) -> None:
+    """Of a tree that is not there yet nothing is needed. Had somebody cancelled its making, another might be there by now."""
     with suppress(RtFilterError):
-        for name in storage.names(DATA):
+        for name in storage.names(DATA) if log.read_log(storage).number == before.number + 1 else ():
             storage.delete(name)
 
 

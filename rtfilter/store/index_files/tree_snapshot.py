@@ -25,6 +25,7 @@ TREES_FOLDER = "@star_trees"
 KIND = "star_tree"
 MOST_DIMENSIONS = 12
 MOST_MEASURES = 64
+MEASURE_FUNCTIONS = ("count", "sum", "min", "max", "avg")
 # Larger leaves than all rows that a tree may have mean no more.
 LARGEST_LEAF = MOST_ROWS
 # Rows of a tree in one file: some ten million rows of a segment are a few files.
@@ -187,7 +188,7 @@ def _definition(entry: Mapping[str, Any]) -> TreeDefinition:
         raise ValueError(f"{strangers[0]!r:.40} is no dimension, or of a type that a tree can't order")
     for measure in measures:
         function, _, column = measure.removesuffix(")").partition("(")
-        if not function or (column not in types and measure != "count(*)"):
+        if function not in MEASURE_FUNCTIONS or (column not in types and measure != "count(*)"):
             raise ValueError(f"{measure!r:.40} is no measure of a column whose type is known")
     max_leaf = bounded_count(entry["max_leaf"], LARGEST_LEAF, "max_leaf")
     root = None if entry["root"] is None else _text(entry["root"])

@@ -88,7 +88,8 @@ class Table:
 
     def html(self) -> str:
         """One self-contained `<div>`; every text in it is escaped."""
-        body = self._html_rows() if self.rows else f"<p>{html.escape(self.empty)}</p>"
+        empty = f"<p>{html.escape(self.empty)}</p>" if self.empty else ""
+        body = self._html_rows() if self.rows else empty
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         listed = f"<ul>{notes}</ul>" if notes else ""
         return f'<div class="rtfilter"><p><b>{html.escape(self.title)}</b></p>{body}{listed}</div>'

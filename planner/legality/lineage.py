@@ -305,7 +305,7 @@ def _end_at_scan(trace: _Trace, scan: Scan, wanted: KeyColumn, way: _Way) -> Bra
         return way.end(
             Refusal(NOT_A_PLAIN_COLUMN, f"The scan of {scan.table} does not say which of its columns {column_text(wanted)} is.")
         )
-    found = ProbeColumn(scan.id, scan.table, matching[0].id, matching[0].name, matching[0].type)
+    found = ProbeColumn(scan.id, scan.table, matching[0].id, matching[0].shown, matching[0].type)
     shift = UNMOVED if wanted.shift.is_plain else wanted.shift.on(found.type)
     return way.end(_refuse_column(scan, found, trace) or _refuse_shift(found, shift), found, shift)
 

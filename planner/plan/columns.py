@@ -52,7 +52,7 @@ class KeyColumn:
 
 @dataclass(frozen=True, slots=True)
 class ProbeColumn:
-    """Where a probe key comes from: a scan of the plan and one of its columns."""
+    """Where a probe key comes from: a scan of the plan and one of its columns, with names for people."""
 
     scan: int
     table: str

@@ -19,7 +19,7 @@ def label_key(plan: Plan, start: int, key: Expression) -> str:
     while True:
         node = plan.nodes[at]
         if isinstance(node, Scan):
-            return next((f"{node.table}.{column.name}" for column in node.columns if column.id == wanted), name)
+            return next((f"{node.table}.{column.shown}" for column in node.columns if column.id == wanted), name)
         if isinstance(node, Project | Aggregate):
             produced = plan.named(node).get(wanted)
             source = None if produced is None else innermost(produced)

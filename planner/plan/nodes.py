@@ -24,13 +24,20 @@ REUSED_EXCHANGE = "reused_exchange"
 
 @dataclass(frozen=True, slots=True)
 class ScanColumn:
-    """One output column of a file scan; `distinct` is how many values it has, where the catalog knows."""
+    """One output column of a file scan; `distinct` is how many values it has, where the catalog knows. `label`: its name for
+    people, where that is another one."""
 
     id: int
     name: str
     type: str
     partition: bool
     distinct: int | None = None
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Its name for people."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,7 @@ def _scan(raw: Raw, _kind: str, common: _Common, where: str) -> PlanNode:
             read_field(column, "type", str, where),
             read_field(column, "partition", bool, where),
             read_count(column, "distinct", where),
+            str(column.get("label") or ""),
         )
         for column in read_list(raw, "columns", where)
     )

@@ -11,8 +11,9 @@ MOST_CHARACTERS = 60
 def aggregate_label(fragment: Fragment) -> str:
     """The functions of an aggregate and what it groups by, cut where it is long."""
     functions = _cut(", ".join(each.text for each in fragment.aggregates)) or "distinct values"
-    # Spark gives the computed keys a name of its own, which begins with `_`.
-    keys = [each.name if each.is_column and not each.name.startswith("_") else "an expression" for each in fragment.grouping]
+    # Spark gives the computed keys a name of its own, which begins with `_`, and numbers the sets of a ROLLUP.
+    named = [each for each in fragment.grouping if each.name != "spark_grouping_id"]
+    keys = [each.name if each.is_column and not each.name.startswith("_") else "an expression" for each in named]
     return f"{functions} by {_cut(', '.join(keys))}" if keys else functions
 
 

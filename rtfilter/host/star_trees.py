@@ -265,6 +265,8 @@ def _base_rows(tree: FoundTree) -> int | None:
 
 def _entry_of(found: _Candidate, *, is_used: bool, best: _Candidate | None) -> dict[str, Any]:
     other = "" if best is None or is_used else f"{best.tree.name} has fewer rows to read: {best.rows_read:,}."
+    if other and best is not None and best.relation is not found.relation:
+        other = f"it is of another table of the join than the tree that is used: of {best.relation.label} {other}"
     beside = f" {counted(len(found.covered.raw), 'file')} beside it." if found.covered.raw else ""
     return {
         "name": found.tree.name,

@@ -144,8 +144,14 @@ ROWS = (
     Row(TreeReason.NOT_STORED, "select sum(y) from sales", "sum(y) needs sum(y), which the tree does not hold."),
     Row(
         TreeReason.NOT_STORED,
+        "select sum(length(name)) from sales",
+        "sum(length(name)) sums an expression that can't be made of stored sums.",
+        title="an expression",
+    ),
+    Row(
+        TreeReason.MAY_OVERFLOW,
         "select sum(x * y) from sales",
-        "sum((x * y)) sums an expression that can't be made of stored sums.",
+        "sum((x * y)): what it sums up may be rounded or overflow in a row of the table.",
         title="an expression",
     ),
     Row(

@@ -160,6 +160,34 @@ def test_a_tree_in_a_join(on: SparkSession) -> None:
     assert report.reason == ""
 
 
+def test_a_filter_on_a_tree_is_named_by_the_tree_and_its_dimension(on: SparkSession, tmp_path: Path) -> None:
+    on.range(60).selectExpr("cast(id as int) k", "cast(id % 20 as string) g").write.parquet(str(tmp_path / "days"))
+    on.read.parquet(str(tmp_path / "days")).createOrReplaceTempView("days")
+    sql = "select g, sum(x) from sales join days on day = k where g = '7' group by g"
+    off_rows, on_rows = both_ways(on, sql)
+    assert off_rows == on_rows and len(on_rows) == 1
+    report = latest(on)
+    assert [each.probe for each in report.filters] == ["cube.day"] and [each.reason for each in report.star_trees if each.used]
+    assert [scan.table for scan in report.scans if scan.table != "days"] in ([], ["cube"])
+    (key,) = rtfilter.why_not(on.sql(sql)).keys
+    assert key.probe == "cube.day"
+
+
+def test_a_cache_that_a_tree_filled_counts_its_rows(on: SparkSession) -> None:
+    frame = on.sql(BY_STORE.replace("9", "7")).cache()
+    assert len(frame.collect()) == 8
+    assert [each.rows_decoded for each in latest(on).star_trees if each.used] == [549]
+    frame.unpersist()
+
+
+def test_of_a_self_join_one_side_is_replaced(on: SparkSession) -> None:
+    sql = "select a.store, sum(a.x) from sales a join sales b on a.day = b.day where b.item = 3 and b.store = 's1' group by a.store"
+    reasons = {(each.reason, each.used) for each in rtfilter.why_not(on.sql(sql)).trees if each.name == "wide"}
+    assert ("USED", True) in reasons or ("OTHER_TREE", False) in reasons
+    told = " ".join(each.detail for each in rtfilter.why_not(on.sql(sql)).trees if each.reason == "OTHER_TREE")
+    assert "it is of another table of the join than the tree that is used: of sales" in told
+
+
 def test_a_planner_that_refuses_to_answer_is_told(on: SparkSession) -> None:
     on.conf.set("rtfilter.index.maxStale", "much")
     off_rows, on_rows = both_ways(on, BY_STORE)

@@ -7,6 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import scala.util.Try
 
 /** A scan's metrics without the scan, whose pack selection may be large. */
@@ -85,10 +86,12 @@ object Inspect extends AdaptiveSparkPlanHelper {
   def rowMetrics(plan: SparkPlan): String =
     text(collectWithSubqueries(plan) { case rows: RowFilterExec => rows }.distinct.map(rows => RowMetrics(rows.filter, rows.metrics).toJson))
 
-  /** By tree the rows that scans of it have put out. */
-  def treeRows(plan: SparkPlan): Map[String, Long] = collectWithSubqueries(plan) { case scan: FileSourceScanExec => scan }.distinct.collect {
+  /** By decision the rows that scans of a tree have put out, for caches too that the plan reads. */
+  def treeRows(plan: SparkPlan): Map[String, Long] = withCaches(plan).flatMap(collectWithSubqueries(_) { case scan: FileSourceScanExec => scan }).distinct.collect {
     case TreeFiles(files, scan) => files.decision -> scan.metrics("numOutputRows").value
   }.groupMapReduce(_._1)(_._2)(_ + _)
+
+  def withCaches(plan: SparkPlan): Seq[SparkPlan] = plan +: collectWithSubqueries(plan) { case scan: InMemoryTableScanExec => scan.relation.cachedPlan }
 
   private def text(items: Seq[JsonNode]): String = Json.mapper.writeValueAsString(Json.array(items))
 }

@@ -5,7 +5,6 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
 import org.apache.spark.sql.execution.{CommandResultExec, FileSourceScanExec, LocalTableScanExec, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper, QueryStageExec}
-import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.command.ExecutedCommandExec
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.joins.BaseJoinExec
@@ -163,10 +162,8 @@ object QueryLog extends AdaptiveSparkPlanHelper with Logging {
     .exists { case _: ExecutedCommandExec | _: CommandResultExec | _: V2CommandExec | _: LocalTableScanExec => false; case _ => true }
 
   /** Of the plan itself and of caches that it reads. */
-  private def decisionsOf(plan: SparkPlan): Seq[String] = {
-    val cached = collectWithSubqueries(plan) { case scan: InMemoryTableScanExec => scan.relation.cachedPlan }
-    (plan +: cached).flatMap(Inspect.decisionTexts).map(text => Json.parse(text).path("decision").asText).filter(_.nonEmpty).distinct
-  }
+  private def decisionsOf(plan: SparkPlan): Seq[String] =
+    Inspect.withCaches(plan).flatMap(Inspect.decisionTexts).map(text => Json.parse(text).path("decision").asText).filter(_.nonEmpty).distinct
 
   /** The host writes the log and learns from the figures; the query has its rows by now. */
   def finished(host: PlannerHost, end: SparkListenerSQLExecutionEnd): Unit = ended(end).foreach { record =>

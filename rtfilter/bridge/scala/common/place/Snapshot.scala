@@ -129,6 +129,7 @@ object Snapshot {
     val logical = scan.logicalLink.flatMap(_.collectLeaves().collectFirst { case found: LogicalRelation if found.relation eq relation => found })
     val known = logical.flatMap(_.catalogTable).flatMap(_.stats)
     val bytes = Option.when(sized)(logical.filter(_ => known.isEmpty).map(sizeOf).getOrElse(BigInt(relation.sizeInBytes)))
+    val labels = scan match { case TreeFiles(files, _) => files.names; case _ => Map.empty[String, String] }
     Seq("kind" -> "scan", "table" -> tableName(scan), "format" -> relation.fileFormat.getClass.getSimpleName,
       "plain_parquet" -> SparkVersion.readsPlainParquet(scan), "bytes" -> bytes, "rows" -> known.flatMap(_.rowCount), "columns_total" -> relation.dataSchema.size,
       "filters" -> scan.dataFilters.filterNot(_.isInstanceOf[RuntimeFilter]).flatMap(SnapshotExpression.conjuncts),
@@ -136,8 +137,10 @@ object Snapshot {
       // Checked on 4.3: FileScanRDD asks the reader's options, and these the session.
       "skips_corrupt" -> new FileSourceOptions(CaseInsensitiveMap(relation.options)).ignoreCorruptFiles,
       "columns" -> scan.output.map { column =>
-        Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
+        val json = Json.obj("id" -> column.exprId.id, "name" -> column.name, "type" -> column.dataType.catalogString,
           "partition" -> relation.partitionSchema.fieldNames.contains(column.name), "distinct" -> known.flatMap(_.colStats.get(column.name)).flatMap(_.distinctCount))
+        labels.get(column.name).foreach(json.put("label", _))
+        json
       })
   }
 
@@ -157,8 +160,10 @@ object Snapshot {
     case _ => relation.stats.sizeInBytes
   }
 
-  def tableName(scan: FileSourceScanExec): String =
-    scan.tableIdentifier.map(_.table).orElse(scan.relation.location.rootPaths.headOption.map(_.getName)).getOrElse("?")
+  def tableName(scan: FileSourceScanExec): String = scan match {
+    case TreeFiles(files, _) => files.tree
+    case _ => scan.tableIdentifier.map(_.table).orElse(scan.relation.location.rootPaths.headOption.map(_.getName)).getOrElse("?")
+  }
 
   private def joinFields(kind: String, join: BaseJoinExec, buildSide: Option[BuildSide], nullAware: Boolean): Seq[(String, Any)] =
     Seq("kind" -> kind, "join_type" -> join.joinType.toString, "null_aware" -> nullAware,

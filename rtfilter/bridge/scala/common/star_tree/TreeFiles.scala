@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
 import org.apache.spark.sql.types.StructType
 
-/** Files of a star-tree as the host names them: nothing is listed. `decision` and `tree` are for metrics. */
-final case class TreeFiles(files: Seq[(String, Long, Long)], tree: String, decision: String) extends FileIndex {
+/** Files of a star-tree as the host names them: nothing is listed. `decision` and `tree` are for metrics, `names` has the table's names of columns. */
+final case class TreeFiles(files: Seq[(String, Long, Long)], tree: String, decision: String, names: Map[String, String]) extends FileIndex {
   override def rootPaths: Seq[Path] = files.map { case (path, _, _) => new Path(path) }
   override def inputFiles: Array[String] = rootPaths.map(_.toString).toArray
   override def refresh(): Unit = ()

@@ -65,7 +65,8 @@ final class TreePlan(session: SparkSession, fragment: StarFragment, answer: Json
     val columns = stored.map(m => if (asRows(m.name)) "count" else m.name).zip(stored.map(_.dataType)).distinct.map { case (name, of) => name -> AttributeReference(name, of)() }.toMap
     val measures = stored.map(m => columns(if (asRows(m.name)) "count" else m.name))
     val all = Seq(row, stars) ++ own.map(_._2) ++ columns.values
-    val files = TreeFiles(Json.items(json, "files").map(f => (f.get("path").asText, f.get("bytes").asLong, f.get("modified_ms").asLong)), answer.get("tree").asText, decision)
+    val files = TreeFiles(Json.items(json, "files").map(f => (f.get("path").asText, f.get("bytes").asLong, f.get("modified_ms").asLong)), answer.get("tree").asText, decision,
+      dimensions.map { case (original, name, _, _) => name -> original.name }.toMap)
     val schema = StructType(all.map(a => StructField(a.name, a.dataType)))
     val relation = LogicalRelation(HadoopFsRelation(files, new StructType, schema, None, new ParquetFileFormat, Map.empty)(session), all, None, isStreaming = false, None)
     val renamed = own.map { case (original, mine, _) => original.exprId -> mine }.toMap

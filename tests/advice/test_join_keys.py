@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,14 @@ WITHIN = 2.0
 
 
 @pytest.fixture
-def sales(tmp_path: Path) -> Path:
+def sales(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made, tmp_path / "sales")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Items lie anywhere, and each has a number and a name; `part` is one of a few hundred for each pack."""
-    folder, r = tmp_path / "sales", np.random.default_rng(8)
+    folder, r = tmp_path_factory.mktemp("made") / "sales", np.random.default_rng(8)
     folder.mkdir()
     item = r.integers(0, ITEMS, ROWS)
     part = np.repeat(np.arange(PACKS) % 10 * 1_000, PACK) + r.integers(0, 300, ROWS)
@@ -67,9 +73,10 @@ def index_on(advice: Any, column: str) -> dict[str, Any] | None:
 @pytest.mark.parametrize("column", ["item", "name", "part"])
 def test_the_promise_is_what_the_index_then_saves(sales: Path, column: str, keys: int) -> None:
     lines = [joined(sales, column, keys)] * 5
-    item = index_on(advised(sales, lines), column)
+    found = advised(sales, lines, "--apply", "1")
+    item = index_on(found, column)
     assert item is not None and "keys of joins" in item["reason"] and len(item["queries"]) == 1
-    advised(sales, lines, "--apply", item["id"])
+    assert [(each["id"], each["built"]) for each in found["applied"]] == [(item["id"], True)]
     (folder,) = (sales / "_rtfilter").glob("advised_*")
     index = open_index(LocalStorage(str(folder)))
     assert index is not None

@@ -241,6 +241,13 @@ def _dimensions(table: Any, definition: TreeDefinition) -> Iterator[Dimension]:
             raise ValueError(f"the values of dimension {number} are not as the format says")
         known = keys.slice(0, len(keys) - nulls)
         found = known.to_numpy(zero_copy_only=False) if is_long else tuple(known.to_pylist())
-        if any(low >= high for low, high in pairwise(found)):
+        if not _rises(found):
             raise ValueError(f"the values of dimension {number} are not in order")
         yield Dimension(name, definition.types[name], found, bool(nulls))
+
+
+def _rises(keys: Any) -> bool:
+    """Whether each key is greater than the one before."""
+    if isinstance(keys, np.ndarray):
+        return bool((keys[1:] > keys[:-1]).all())
+    return all(low < high for low, high in pairwise(keys))

@@ -94,6 +94,17 @@ def test_an_empty_tree(tmp_path: Path) -> None:
     assert segment.rows == () and visit(opened, {}, []).rows == 0
 
 
+def test_values_at_the_ends_of_their_type(tmp_path: Path) -> None:
+    """S20: the lowest and the highest number stand where they belong."""
+    keys = [2**63 - 1, -(2**63), 0, None]
+    table = pa.table({"k": pa.array(keys, pa.int64()), "x": pa.array([1, 2, 4, 8], pa.int64())})
+    storage, snapshot, segment, _ = stored_tree(tmp_path, table, dimensions=("k",), measures=("sum(x)",))
+    (dimension,) = open_segment(storage, snapshot.definition, segment).dimensions
+    assert list(dimension.keys) == [-(2**63), 0, 2**63 - 1] and dimension.has_null
+    rows = read_rows(storage, segment).to_pylist()[:4]
+    assert [(row["d0"], row["sum(x)"]) for row in rows] == [(-(2**63), 2), (0, 4), (2**63 - 1, 1), (None, 8)]
+
+
 def test_damaged_files_are_named(tmp_path: Path) -> None:
     storage, snapshot, segment, _ = stored_tree(tmp_path)
     for file, read in ((segment.nodes, open_segment), (segment.values, open_segment)):

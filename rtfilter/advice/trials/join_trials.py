@@ -23,9 +23,9 @@ class TriedJoin:
         mine, there = (frozenset(each for each in one if each.column == self.column) for one in (built, trial.existing))
         if mine not in self._ratios:
             changes = (
-                part * (1.0 - float(trial.kept_share(asked, mine).mean()) / before)
+                part * (1.0 - trial.joined_share(asked, mine) / before)
                 for part, asked in self.parts
-                if (before := float(trial.kept_share(asked, there).mean()))
+                if (before := trial.joined_share(asked, there))
             )
             self._ratios[mine] = 1.0 - math.fsum(changes)
         return self._ratios[mine]

@@ -56,6 +56,7 @@ class Trial:
         self._of_rows: dict[tuple[Predicate, int], tuple[Question, ...]] = {}
         self._keys: dict[str, ColumnKeys | None] = {}
         self._of_keys: dict[tuple[str, int], tuple[Question, ...]] = {}
+        self._joined_shares: dict[tuple[int, Built], float] = {}
         self._own: SparksOwn | None = None
         # By the identity of a predicate, which stays alive beside it.
         self._left_out: dict[int, tuple[SketchPredicate, Floats]] = {}
@@ -115,6 +116,14 @@ class Trial:
             draws = [] if keys is None else keys.draws(count)
             self._of_keys[column, count] = tuple(self._question(each, 1 / len(draws), ()) for each in draws)
         return self._of_keys[column, count]
+
+    def joined_share(self, asked: tuple[Question, ...], built: Built) -> float:
+        """The share of packs that filters with the keys of `joined` leave; many kinds of queries ask for the same."""
+        # By the identity of the questions, which stay alive.
+        key = id(asked), built
+        if key not in self._joined_shares:
+            self._joined_shares[key] = float(self.kept_share(asked, built).mean())
+        return self._joined_shares[key]
 
     def _of_log(self, predicate: Predicate, literals: tuple[Literals | None, ...], weight: float) -> Question:
         """One call of the log, made once: both halves of a back-test ask it again."""

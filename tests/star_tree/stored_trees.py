@@ -45,7 +45,7 @@ def definition_of(table: pa.Table, **changes: Any) -> TreeDefinition:
         "table": "t",
         "root": None,
         "dimensions": DIMENSIONS,
-        "measures": tuple(map(str, parse_measures(ALL_MEASURES, types))),
+        "measures": changes.get("measures") or tuple(map(str, parse_measures(ALL_MEASURES, types))),
         "max_leaf": 20,
         "no_star": (),
         "types": types,

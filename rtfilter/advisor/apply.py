@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rtfilter.advice.packs.commands import index_name
+from rtfilter.advice.tried.star_trees import NAME as TREE_NAME
 from rtfilter.advisor.sorted_copy import require_empty, write_sorted_copy
 from rtfilter.errors import AdviceError
 from rtfilter.store.index_actions.build import Tell, silent
@@ -22,7 +23,7 @@ SKETCHES: dict[str, Callable[[str], Sketch]] = {
     "valueset": ValueSet,
     "histogram": Histogram,
 }
-NOT_YET = ("row_index", "star_tree")
+NOT_YET = ("row_index",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,17 @@ def _applied(spark: SparkSession | None, item: Mapping[str, Any], paths: Mapping
             return Applied(item["rank"], item["id"], False, f"not written, for it has no --to: {item['command']}")
         write_sorted_copy(spark, path, columns, to)
         return Applied(item["rank"], item["id"], True, f"a copy of {path} sorted by {', '.join(columns)} is in {to}")
+    if item["kind"] == "star_tree":
+        return _applied_tree(spark, item, path)
     (column,) = columns
     name = index_name(item["kind"], column)
     sketch = Bloom(column, item["fpp"]) if "fpp" in item else SKETCHES[item["kind"]](column)
     Index.create(spark, path, [sketch], name=name, tell=tell)
     return Applied(item["rank"], item["id"], True, f"index {name} of {path} is built")
+
+
+def _applied_tree(spark: SparkSession | None, item: Mapping[str, Any], path: str) -> Applied:
+    from rtfilter.index.star_tree_api import StarTree
+
+    StarTree.create(spark, path, dimensions=item["columns"], measures=item["measures"], name=TREE_NAME)
+    return Applied(item["rank"], item["id"], True, f"star-tree {TREE_NAME} of {path} is built")

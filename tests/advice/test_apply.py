@@ -78,7 +78,7 @@ def test_an_item_that_is_not_there_builds_nothing_of_the_others(sales: Path, mon
 
 def test_kinds_of_a_later_version_and_tables_without_a_place_are_refused_before_anything_is_built(sales: Path) -> None:
     item = {"kind": "bloom", "table": "sales", "columns": ["customer"], "command": "", "rank": 1, "id": "a"}
-    later = {**item, "kind": "star_tree", "rank": 2, "id": "b"}
+    later = {**item, "kind": "row_index", "rank": 2, "id": "b"}
     nowhere = {**item, "table": "orders", "rank": 3, "id": "c"}
     for other, text in ((later, "does not build them"), (nowhere, "--table orders=PATH")):
         with pytest.raises(rtfilter.AdviceError, match=text):

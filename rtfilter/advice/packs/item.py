@@ -34,7 +34,7 @@ class Item:
     `bounds`: the least and the greatest that the gain may be, as shares of it; None where nothing tells. `is_tried`: on packs, not
     by formulas. `build_s`: how long building takes, `refresh`: seconds for each GB that is added. `kept`: what queries keep of the
     table's packs. `index`: the one to drop, by name. `fpp`: of a Bloom filter with more false positives than usual. `days`: how
-    many the log is long.
+    many the log is long. `measures`: those of a star-tree.
     """
 
     kind: str
@@ -54,6 +54,7 @@ class Item:
     index: str | None = None
     fpp: float | None = None
     days: int | None = None
+    measures: tuple[str, ...] = ()
 
     @property
     def confidence(self) -> str:
@@ -64,7 +65,7 @@ class Item:
 
     @property
     def id(self) -> str:
-        options = tuple(each for each in (self.index, self.fpp) if each is not None)
+        options = tuple(each for each in (self.index, self.fpp, self.measures or None) if each is not None)
         return hashlib.sha256(repr((self.kind, self.table.lower(), self.columns, *options)).encode()).hexdigest()[:12]
 
     def to_dict(self, rank: int) -> dict[str, Any]:
@@ -89,6 +90,7 @@ class Item:
             "kept": [each.to_dict() for each in self.kept],
             **({} if self.index is None else {"index": self.index}),
             **({} if self.fpp is None else {"fpp": self.fpp}),
+            **({"measures": list(self.measures)} if self.measures else {}),
         }
 
     def _bound(self, end: int) -> float | None:

@@ -16,6 +16,7 @@ from rtfilter.advice.tried.best_sketches import best_sketches, cost_of
 from rtfilter.advice.tried.drops import idle_indexes
 from rtfilter.advice.tried.not_yet import not_in_this_version
 from rtfilter.advice.tried.orders import advised_order
+from rtfilter.advice.tried.star_trees import advised_tree
 from rtfilter.advice.tried.tried_table import TriedGain, TriedTable
 from rtfilter.advice.tried.unserved import reasons_of
 from rtfilter.advice.workload.predicates import leaves
@@ -44,7 +45,8 @@ def advised_by_trials(tried: TriedTable, most_bytes: float) -> TriedAdvice:
     """The indexes that save the most within a budget, each with what it saves beside those before it; an order; indexes to drop."""
     indexes = [_item(sketch, gain, tried) for sketch, gain in best_sketches(tried, most_bytes)]
     items = [*indexes, *advised_order(tried), *idle_indexes(tried)]
-    return TriedAdvice([*items, *not_in_this_version(tried, items)], reasons_of(tried, items))
+    later = not_in_this_version(tried, items)
+    return TriedAdvice([*items, *advised_tree(tried), *later], reasons_of(tried, items))
 
 
 def _item(sketch: Sketch, gain: TriedGain, tried: TriedTable) -> Item:

@@ -13,7 +13,7 @@ from rtfilter.advice.trials.trial import Trial
 from rtfilter.advice.tried.by_trials import advised_by_trials
 from rtfilter.advice.tried.tried_table import TriedTable
 
-NOT_BUILT = ("row_index", "star_tree")
+NOT_BUILT = ("row_index",)
 
 
 @dataclass(slots=True)

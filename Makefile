@@ -20,7 +20,7 @@ MODES ?= off,rtfilter,duckdb
 BENCH_ARGS ?=
 N ?= 1000
 SEED ?= 1
-FUZZ ?= differential kinds
+FUZZ ?= differential kinds star_tree_answers
 PYTEST_ARGS ?=
 JAR ?= dist/rtfilter-spark.jar
 
@@ -51,7 +51,7 @@ bench-smoke: $(VENV)/.with-dev ## a few queries of every suite in every mode at 
 	$(BIN)/pytest tests/spark/suites $(PYTEST_ARGS)
 
 .PHONY: fuzz
-fuzz: $(VENV)/.with-dev ## generated queries with the layer on and off: N=1000 from SEED=1 on, FUZZ=kinds for one of the two (docs/generated-queries.md)
+fuzz: $(VENV)/.with-dev ## generated queries with the layer on and off: N=1000 from SEED=1 on, FUZZ=kinds for one of them (docs/generated-queries.md)
 	@.ci/need java
 	for each in $(FUZZ); do \
 		RTFILTER_FUZZ_CASES=$(N) RTFILTER_FUZZ_SEED=$(SEED) $(BIN)/pytest -s tests/spark/$$each $(PYTEST_ARGS); \

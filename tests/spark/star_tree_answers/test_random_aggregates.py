@@ -17,7 +17,7 @@ from tests.spark.star_tree_answers.judge import decided, duckdb_rows, same_as_du
 from tests.spark.star_tree_answers.tables import DIMENSIONS, NUMBERS, Files, small
 
 SEED = int(os.environ.get("RTFILTER_FUZZ_SEED", "57"))
-QUERIES = int(os.environ.get("RTFILTER_FUZZ_CASES", "300"))
+QUERIES = int(os.environ.get("RTFILTER_FUZZ_CASES", "200"))
 QUERIES_OF_A_TABLE = 20
 MEASURES = {
     "x": ("sum(x)", "avg(x)", "min(x)", "max(x)", "count(x)"),

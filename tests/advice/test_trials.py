@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from rtfilter.advice.sampled.intervals import interval
 from rtfilter.advice.trials.keys import NoKeyError, key_of
 from rtfilter.advice.trials.trial import NOTHING, try_table
-from rtfilter.advice.tried.intervals import interval
 from rtfilter.advice.workload.literals import BETWEEN, LIKE, Literals
 from rtfilter.advice.workload.predicates import And, Leaf, Not, Operator, Or
 from rtfilter.cli.command import main

@@ -9,8 +9,8 @@ from planner.counted import counted
 from rtfilter.advice.packs.by_formulas import LEAST_GAIN, MOST_LOSS
 from rtfilter.advice.packs.commands import sort_command
 from rtfilter.advice.packs.item import Item, KeptBefore, path_of
+from rtfilter.advice.sampled.intervals import interval
 from rtfilter.advice.trials.sorted_sample import SortedSample, ends_of, sample_rows, sorted_by
-from rtfilter.advice.tried.intervals import interval
 from rtfilter.advice.tried.tried_table import TriedAsking, TriedTable
 from rtfilter.advice.workload.predicates import EQUALITIES, Operator, leaves
 

@@ -12,10 +12,10 @@ from rtfilter.advice.packs.askings import Asking
 from rtfilter.advice.packs.item import KeptBefore
 from rtfilter.advice.packs.kept_share import column_bytes
 from rtfilter.advice.sampled.costs import gb_per_day, refresh_seconds
+from rtfilter.advice.sampled.intervals import interval
 from rtfilter.advice.statistics.tables import TableStatistics
 from rtfilter.advice.trials.join_trials import TriedJoin, tried_joins
 from rtfilter.advice.trials.trial import Built, Floats, Question, Trial, bounded_sample
-from rtfilter.advice.tried.intervals import interval
 from rtfilter.advice.tried.reading_speed import ms_per_byte
 from rtfilter.advice.workload.predicates import leaves
 from rtfilter.store.sketches.kinds import Sketch

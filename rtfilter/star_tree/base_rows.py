@@ -74,8 +74,11 @@ def appended_rows(parts: Sequence[BaseRows]) -> BaseRows:
 
 def encoded(columns: Sequence[Any], types: Sequence[str]) -> tuple[list[Any], Codes]:
     """Of each dimension the distinct values in order, and [rows, dimensions] their codes; null is behind the last."""
-    pairs = [ordered_values(combined(column), spark_type) for column, spark_type in zip(columns, types, strict=True)]
-    return [distinct for distinct, _ in pairs], np.stack([places for _, places in pairs], axis=1).astype(np.int32)
+    values, codes = [], np.empty((len(columns[0]), len(columns)), np.int32)
+    for number, (column, spark_type) in enumerate(zip(columns, types, strict=True)):
+        distinct, codes[:, number] = ordered_values(combined(column), spark_type)
+        values.append(distinct)
+    return values, codes
 
 
 def decoded(records: Records, values: Sequence[Any], stored: Sequence[StoredColumn]) -> dict[str, Any]:

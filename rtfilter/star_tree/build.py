@@ -108,11 +108,10 @@ def _rows_of(level: _Level, nodes: Rows) -> tuple[Rows, Rows]:
 def _star_rows(level: _Level, nodes: Rows, rows: Records, dimension: int, merges: Sequence[str]) -> tuple[Records, Rows]:
     """The rows of the nodes with a star in the dimension, node after node, equal ones merged; and of which node each is."""
     parent, picked = _rows_of(level, nodes)
-    starred = rows.at(picked)
-    starred.codes[:, dimension] = 0
-    starred.stars[:] |= np.int32(1 << dimension)
-    later = [starred.codes[:, d] for d in range(dimension + 1, starred.codes.shape[1])]
-    found, first = merged(starred, [parent, *later], merges)
+    later = [rows.codes[picked, d] for d in range(dimension + 1, rows.codes.shape[1])]
+    found, first = merged(rows, [parent, *later], merges, picked)
+    found.codes[:, dimension] = 0
+    found.stars[:] |= np.int32(1 << dimension)
     return found, parent[first]
 
 
@@ -164,7 +163,7 @@ def _summed(nodes: Nodes, needed: Rows, rows: Records, level: int, dimensions: i
     """One row for each of the nodes, of all of its rows, with stars from the level on."""
     as_level = _Level(nodes.code[needed], nodes.is_star[needed], nodes.row_from[needed], nodes.row_to[needed])
     owner, picked = _rows_of(as_level, np.arange(len(needed)))
-    summed, _ = merged(rows.at(picked), [owner], merges)
+    summed, _ = merged(rows, [owner], merges, picked)
     summed.codes[:, level:] = 0
     summed.stars[:] |= np.int32(sum(1 << d for d in range(level, dimensions)))
     return summed

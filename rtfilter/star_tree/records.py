@@ -46,23 +46,33 @@ def appended(parts: Sequence[Records]) -> Records:
     )
 
 
-def merged(records: Records, keys: Sequence[NDArray[np.generic]], merges: Sequence[str]) -> tuple[Records, Rows]:
+def merged(
+    records: Records, keys: Sequence[NDArray[np.generic]], merges: Sequence[str], picked: Rows | None = None
+) -> tuple[Records, Rows]:
     """Rows with equal keys made one, in the order of the keys, the first one foremost.
 
     Codes and stars are those of the first row with each key.
 
+    Args:
+        keys: Arrays over the rows that are merged.
+        picked: The numbers of these rows, each as often as it is to be merged; None: all. So no copy is made of them.
+
     Returns:
-        The rows, and of each the number of its first row before.
+        The rows, and of each the place of its first row among those that are merged.
     """
-    if not len(records):
-        return records, np.zeros(0, np.int64)
-    order = np.lexsort(tuple(reversed(keys))) if keys else np.arange(len(records))
-    is_new = np.zeros(len(records), bool)
+    count = len(records) if picked is None else len(picked)
+    if not count:
+        nothing = np.zeros(0, np.int64)
+        return records.at(nothing), nothing
+    order = np.lexsort(tuple(reversed(keys))) if keys else np.arange(count)
+    is_new = np.zeros(count, bool)
     is_new[0] = True
     for key in keys:
         ordered = key[order]
         is_new[1:] |= ordered[1:] != ordered[:-1]
     starts = np.flatnonzero(is_new)
-    states = tuple(MERGES[merge].reduceat(state[order], starts) for state, merge in zip(records.states, merges, strict=True))
     first = order[starts]
-    return Records(records.codes[first], records.stars[first], states), first
+    rows = order if picked is None else picked[order]
+    states = tuple(MERGES[merge].reduceat(state[rows], starts) for state, merge in zip(records.states, merges, strict=True))
+    kept = rows[starts]
+    return Records(records.codes[kept], records.stars[kept], states), first

@@ -21,6 +21,8 @@ Numbers: TypeAlias = NDArray[Any]
 # A decimal's 128 bits as two of 32 and the high 64: so sums of 2^31 of them stay in 64 bits.
 _LOW = np.uint64(2**32 - 1)
 COUNT = "count"
+# Sums of up to so many digits are whole numbers of 64 bits.
+_DIGITS_OF_A_LONG = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +174,23 @@ def _sum(column: str, values: Any, spark_type: str) -> StoredColumn:
     scale = digits[1]
     exact = pc.fill_null(values, pa.scalar(0, pa.int8()).cast(values.type)).cast(pa.decimal128(38, scale))
     words = np.frombuffer(exact.buffers()[1], dtype="<i8").reshape(-1, 2)[exact.offset : exact.offset + len(exact)]
+    result = pa.decimal128(digits[0], scale)
+    if digits[0] <= _DIGITS_OF_A_LONG:
+        unscaled = np.ascontiguousarray(words[:, 0])
+        return StoredColumn(name, column, ("sum",), (unscaled,), lambda states, counts: _short_decimals(states[0], counts, result))
     low = np.ascontiguousarray(words[:, 0]).view(np.uint64)
     limbs = (low & _LOW).astype(np.int64), (low >> np.uint64(32)).astype(np.int64), np.ascontiguousarray(words[:, 1])
-    result = pa.decimal128(digits[0], scale)
     return StoredColumn(name, column, ("sum",) * 3, limbs, lambda states, counts: _decimals(states, counts, result))
 
 
 def _nulled(numbers: Numbers, counts: Numbers, arrow_type: Any) -> Any:
     return pa.array(numbers, arrow_type, mask=counts == 0)
+
+
+def _short_decimals(unscaled: Numbers, counts: Numbers, arrow_type: Any) -> Any:
+    words = np.empty((len(unscaled), 2), "<i8")
+    words[:, 0], words[:, 1] = unscaled, unscaled >> 63
+    return _of_words(words, counts, arrow_type)
 
 
 def _decimals(limbs: Sequence[Numbers], counts: Numbers, arrow_type: Any) -> Any:
@@ -190,9 +201,13 @@ def _decimals(limbs: Sequence[Numbers], counts: Numbers, arrow_type: Any) -> Any
     words = np.empty((len(low), 2), "<u8")
     words[:, 0] = (low & 0xFFFFFFFF).astype(np.uint64) | ((middle & 0xFFFFFFFF).astype(np.uint64) << np.uint64(32))
     words[:, 1] = high.view(np.uint64)
+    return _of_words(words, counts, arrow_type)
+
+
+def _of_words(words: Numbers, counts: Numbers, arrow_type: Any) -> Any:
+    """Decimals of 128 bits, null where nothing was counted."""
     valid = np.packbits(counts != 0, bitorder="little").tobytes()
-    buffers = [pa.py_buffer(valid), pa.py_buffer(words.tobytes())]
-    return pa.Array.from_buffers(arrow_type, len(low), buffers)
+    return pa.Array.from_buffers(arrow_type, len(words), [pa.py_buffer(valid), pa.py_buffer(words.tobytes())])
 
 
 def ordered_values(values: Any, spark_type: str) -> tuple[Any, NDArray[np.int64]]:

@@ -34,6 +34,7 @@ from rtfilter.bench.suites.suite import DataRequest, SuiteData
 from rtfilter.bridge import jvm
 from tpcds.star import SUITE, star_queries
 from tpcds.star_tables import TABLES
+from tpcds.suite import SPARK_CONF
 from tpcds.suite import SUITE as TPCDS
 
 PARTS = ("answers", "visited", "hybrid", "planning", "build", "whole")
@@ -49,7 +50,7 @@ def prepared(suite: Any, sf: float, queries: tuple[str, ...] | None = None) -> S
 
 
 def session(out: Path, cores: int) -> SparkSession:
-    conf = {**nothing_learned(out), "spark.sql.shuffle.partitions": "2"}
+    conf = {**nothing_learned(out), **SPARK_CONF, "spark.sql.shuffle.partitions": "2"}
     spark = start_session("star-trees", f"local[{cores}]", driver_memory_gb=4, conf=conf)
     spark.conf.set("rtfilter.enabled", True)
     return spark
@@ -214,18 +215,19 @@ def _built(name: str, path: Path, out: Path) -> dict[str, Any]:
         "measures": tree.measures,
         "location": str(place),
         "max_rows": "100%",
+        "max_leaf": tree.max_leaf,
         "name": "new",
     }
     estimates: list[Any] = []
     estimate_ms = took_ms(lambda: estimates.append(StarTree.create(spark, str(path), dry_run=True, **given)))
     build_ms = took_ms(StarTree.create, spark, str(path), **given)
+    memory_mb = {who: _peak_mb(pid) for who, pid in (("python", "self"), ("jvm", _jvm_pid(spark)))}
     stats = StarTree.load(spark, str(path), "new", location=str(place)).stats()
     own = [text for text in tree.measures if not text.startswith("avg")]
     keys = ", ".join(tree.dimensions)
     names = [*tree.dimensions, *(f"m{number}" for number in range(len(own)))]
     grouped = spark.sql(f"select {keys}, {', '.join(own)} from t group by {keys}").toDF(*names)
     group_ms = took_ms(lambda: grouped.write.mode("overwrite").parquet(str(out / "grouped")))
-    memory_mb = {who: _peak_mb(pid) for who, pid in (("python", "self"), ("jvm", _jvm_pid(spark)))}
     spark.stop()
     return {
         "table": name,

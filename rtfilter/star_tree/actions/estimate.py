@@ -68,9 +68,11 @@ def estimate_tree(definition: TreeDefinition, reader: TableReader, limit: RowLim
     table_rows = sum(footer.rows for footer in footers)
     if table_rows > COUNTED_FIRST_ROWS:
         say(f"counts groups of {table_rows} rows")
+        begun = time.monotonic()
         counts = group_counts(reader, definition, table.files)
+        counted_s = time.monotonic() - begun
         if counts is not None:
-            return _by_counts(definition, reader, table.files, table_rows, counts, limit, say)
+            return _by_counts(definition, reader, table.files, table_rows, counts, counted_s, limit, say)
     begun = time.monotonic()
     base, built = bounded_tree(definition, reader, table.files, footers, limit, say)
     made_s = time.monotonic() - begun
@@ -86,9 +88,11 @@ def _by_counts(
     files: Sequence[TableFile],
     table_rows: int,
     counts: GroupCounts,
+    counted_s: float,
     limit: RowLimit,
     say: Say,
 ) -> TreeEstimate:
+    """`counted_s`: how long counting took, which reads what grouping reads."""
     most = limit.most(table_rows)
     if counts.groups > most * UNSURE:
         raise refuse_base(definition, counts, most)
@@ -103,10 +107,12 @@ def _by_counts(
     if rows > most * UNSURE:
         raise refuse_tree(definition, counts, rows, most)
     say(f"groups {SAMPLED_ROWS} rows")
-    begun = time.monotonic()
     sample = reader.sampled(definition, files, SAMPLED_ROWS)
-    row_bytes, packed_s = _row_bytes(definition, built_tree(definition, sample))
-    seconds = (time.monotonic() - begun) * table_rows / max(1, sample.table_rows) + packed_s * rows
+    begun = time.monotonic()
+    built = built_tree(definition, sample)
+    made_s = (time.monotonic() - begun) / max(1, len(built.rows))
+    row_bytes, packed_s = _row_bytes(definition, built)
+    seconds = counted_s + (made_s + packed_s) * rows
     return _estimate(definition, table_rows, counts, rows, row_bytes, seconds)
 
 

@@ -115,8 +115,9 @@ def _function(  # type: ignore[no-untyped-def]
         (f"sum(case when {condition} then {number} end)", kind),
         (f"sum(case when {condition} then 1 else 0 end)", "sum"),
         (f"count({dimension()})", "exact"),
-        ("sum(t)", "sum"),
     ]
+    if "t" in known:
+        choices.append(("sum(t)", "sum"))
     if number != "wide":
         choices.append((f"sum({number} * 2)" if number in ("x", "y") else f"sum({number} + 1)", kind))
     if "dec" in known and number == "price":

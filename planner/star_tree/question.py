@@ -40,14 +40,12 @@ class Question:
         conditions: The parts of the filter right above the table, each with the columns in it.
         told_apart: Columns whose values must be told apart: the query groups, joins or filters by them somewhere above.
         aggregates: With arguments in terms of what tables put out.
-        joined: Whether a join lies in between, which may repeat rows.
     """
 
     relation: Relation
     conditions: tuple[Condition, ...]
     told_apart: frozenset[str]
     aggregates: tuple[AskedAggregate, ...]
-    joined: bool
     ansi: bool
 
 
@@ -65,7 +63,6 @@ class _Asked:
 
     told_apart: tuple[Term, ...]
     aggregates: tuple[AskedAggregate, ...]
-    joined: bool = False
 
 
 def question_of(fragment: Fragment, relation: Relation) -> Question:
@@ -108,14 +105,14 @@ def _through_join(join: Join, relation: Relation, asked: _Asked, ansi: bool) -> 
         )
     condition = () if join.condition is None else (join.condition,)
     _check_sure(condition)
-    deeper = replace(asked, told_apart=(*asked.told_apart, *condition), joined=True)
+    deeper = replace(asked, told_apart=(*asked.told_apart, *condition))
     return _below(join.left if side == "left" else join.right, relation, deeper, ansi)
 
 
 def _of_table(relation: Relation, conditions: tuple[Condition, ...], asked: _Asked, ansi: bool) -> Question:
     names = {column.id: column.name for column in relation.columns}
     apart = frozenset(name for term in asked.told_apart for name in _names(term.refs, names))
-    return Question(relation, conditions, apart, asked.aggregates, asked.joined, ansi)
+    return Question(relation, conditions, apart, asked.aggregates, ansi)
 
 
 def _names(refs: frozenset[int], names: Mapping[int, str]) -> tuple[str, ...]:
@@ -145,7 +142,7 @@ def _through(aliases: Mapping[int, Term], asked: _Asked) -> _Asked:
         )
         for each in asked.aggregates
     )
-    return _Asked(tuple(resolved(term, aliases) for term in asked.told_apart), aggregates, asked.joined)
+    return _Asked(tuple(resolved(term, aliases) for term in asked.told_apart), aggregates)
 
 
 def resolved(term: Term, aliases: Mapping[int, Term]) -> Term:

@@ -108,7 +108,8 @@ class Summand:
             return {"product": [others.number, self.of(ours)]}
         columns = sorted(self._names(ours) - set(self.facts.dimensions))
         value = self.of(ours)
-        if len(columns) != 1:
+        # A choice may have a value where the measure has none, so that the number of its values is another one.
+        if len(columns) != 1 or _has_choice(ours):
             raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.text} takes two measures together, row by row.")
         times = self._times(others, f"count({columns[0]})")
         return {"minuend" if term.op == "Subtract" else "augend": [value, times] if ours is left else [times, value]}
@@ -157,6 +158,10 @@ def _widens(narrow: str, wide: str) -> bool:
         return False
     (digits, scale), (more, its_scale) = ((int(each[1]), int(each[2])) for each in (one, other))
     return its_scale >= scale and more - its_scale >= digits - scale
+
+
+def _has_choice(term: Term) -> bool:
+    return term.op in ("If", "CaseWhen") or any(_has_choice(each) for each in term.args)
 
 
 def _is_zero(value: str) -> bool:

@@ -64,14 +64,14 @@ def answer_star(packs: PackStore, trees: OpenedTrees, message: Mapping[str, Any]
     entries: list[dict[str, Any]] = []
     candidates: list[_Candidate] = []
     names: list[str] = []
-    known = Known(trees, packs.seen)
+    known, master = Known(trees, packs.seen), str((message.get("spark") or {}).get("master", ""))
     for relation in tables:
         files = lists[relation.number] or ()
         found = _trees_of(trees, files, options.store_location)
         names += [each.name for each in found]
         question, refusal = _asked(fragment, relation)
         for tree in found:
-            outcome = refusal if question is None else _considered(trees, tree, question, files, options)
+            outcome = refusal if question is None else _considered(trees, tree, question, files, options, master)
             if isinstance(outcome, _Candidate):
                 candidates.append(outcome)
             elif outcome is not None:
@@ -109,13 +109,16 @@ def _is_of(tree: FoundTree, files: Sequence[FileIdentity]) -> bool:
 
 
 def _considered(
-    trees: OpenedTrees, tree: FoundTree, question: Question, files: Sequence[FileIdentity], options: Options
+    trees: OpenedTrees, tree: FoundTree, question: Question, files: Sequence[FileIdentity], options: Options, master: str
 ) -> _Candidate | TreeRefusal:
     try:
         if tree.snapshot is None:
             raise TreeRefusedError(TreeReason.UNREADABLE, tree.problem)
         if stored_of(parse_hints({"hints": list(question.relation.hints)}, "a table")).skips(tree.name):
             raise TreeRefusedError(TreeReason.HINT_SKIP, "a hint of the query says not to use it.")
+        _require_reach(tree, master)
+        if len({file.path for file in files}) != len(files):
+            raise TreeRefusedError(TreeReason.LISTED_TWICE, "the query names a file of the table more than once.")
         found = covered(trees, tree, files)
         _require_fresh(found, files, options)
         fitted = fit(
@@ -134,6 +137,14 @@ def _considered(
         return error.refusal
     except IndexStorageError as error:
         return TreeRefusal(TreeReason.UNREADABLE, str(error))
+
+
+def _require_reach(tree: FoundTree, master: str) -> None:
+    """Raises TreeRefusedError where executors on other machines may not see what this one sees: a folder apart from the table."""
+    assert tree.snapshot is not None, "only what was read is considered"
+    if tree.snapshot.definition.root is not None and not master.startswith("local"):
+        detail = f"it is in {tree.place}, which executors of {master} may not reach; leave rtfilter.store.location empty."
+        raise TreeRefusedError(TreeReason.UNREADABLE, detail)
 
 
 def _require_rows(tree: FoundTree, found: Covered) -> None:

@@ -27,7 +27,7 @@ def asked(function: str, *args: Term, distinct: bool = False) -> AskedAggregate:
 
 
 def question(*aggregates: AskedAggregate, by: tuple[str, ...] = ()) -> Question:
-    return Question(RELATION, (), frozenset(by), aggregates, joined=False, ansi=True)
+    return Question(RELATION, (), frozenset(by), aggregates, ansi=True)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,22 @@ def test_products_and_sums_with_what_dimensions_say() -> None:
         (call("Multiply", column("price"), literal("1.5", "decimal(2,1)"), kind="decimal(10,2)"), TreeReason.MAY_OVERFLOW),
         (call("Multiply", column("x"), literal(2**30), kind="int"), TreeReason.MAY_OVERFLOW),
         (call("Multiply", column("x"), column("day"), kind="int"), TreeReason.MAY_OVERFLOW),
+        # Where the day is another one it is a number, whether or not there is an x.
+        (
+            call("Add", call("CaseWhen", call("EqualTo", column("day"), kind="boolean"), column("x"), literal(0)), literal(1)),
+            TreeReason.MAY_OVERFLOW,
+        ),
+        (
+            call(
+                "Add",
+                call(
+                    "CaseWhen", call("EqualTo", column("day"), kind="boolean"), column("big"), literal(0, "bigint"), kind="bigint"
+                ),
+                literal(1, "bigint"),
+                kind="bigint",
+            ),
+            TreeReason.NOT_STORED,
+        ),
         (call("Divide", column("price"), literal("2", "decimal(7,2)"), kind="decimal(10,2)"), TreeReason.NOT_STORED),
     ],
 )

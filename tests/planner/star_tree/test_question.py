@@ -42,7 +42,6 @@ def test_conditions_above_the_table_are_judged_and_others_are_told_apart() -> No
     found = asked(filtered(below, condition(None, "name")), COUNT, grouping=(column("store"),))
     assert [(each.columns, each.test) for each in found.conditions] == [(("day",), TEST)]
     assert found.told_apart == {"store", "name"}
-    assert not found.joined
 
 
 def test_an_alias_is_what_it_stands_for() -> None:
@@ -89,7 +88,7 @@ def test_sides_of_joins(how: str, left: bool, right: bool) -> None:
         one, other = (table(), OTHER_TABLE) if stands_left else (OTHER_TABLE, table())
         if is_right:
             found = asked(joined(one, other, how, on), COUNT)
-            assert found.joined and found.told_apart == {"day"}
+            assert found.told_apart == {"day"}
         else:
             assert refusal(joined(one, other, how, on), COUNT) == TreeReason.NOT_PRESERVED
 
@@ -110,7 +109,7 @@ def test_what_is_not_deterministic_is_refused(where: Any) -> None:
 
 def test_other_operators_are_refused_by_name() -> None:
     window = {"kind": "other", "name": "Window"}
-    assert asked(joined(table(), window), COUNT).joined
+    assert asked(joined(table(), window), COUNT).told_apart == set()
     above = {**window, "tables": [table()]}
     assert refusal(above, COUNT) == refusal(joined(above, OTHER_TABLE), COUNT) == TreeReason.OPERATOR_BELOW
 

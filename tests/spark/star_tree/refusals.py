@@ -100,6 +100,10 @@ def wider_days(scene: Scene) -> None:
     scene.show(scene.table, "day double, store string, x int")
 
 
+def named_twice(scene: Scene) -> None:
+    scene.spark.read.parquet(str(scene.table), str(scene.table)).createOrReplaceTempView("sales")
+
+
 ROWS = (
     Row(TreeReason.USED, BY_STORE, "8 rows of the tree in place of 20,000 of the table."),
     Row(TreeReason.OTHER_TREE, BY_STORE, "cube has fewer rows to read: 8.", tree="wide"),
@@ -202,6 +206,12 @@ ROWS = (
         "it covers no file of the table as it is now; use refresh. part-0.parquet was changed or removed.",
         title="a changed file",
         prepare=changed_file,
+    ),
+    Row(
+        TreeReason.LISTED_TWICE,
+        BY_STORE,
+        "the query names a file of the table more than once.",
+        prepare=named_twice,
     ),
     Row(
         TreeReason.NOT_FEWER_ROWS,

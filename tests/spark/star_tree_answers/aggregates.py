@@ -120,6 +120,8 @@ def _function(  # type: ignore[no-untyped-def]
         choices.append(("sum(t)", "sum"))
     if number != "wide":
         choices.append((f"sum({number} * 2)" if number in ("x", "y") else f"sum({number} + 1)", kind))
+    if number == "big":
+        choices.append((f"sum(case when {condition} then big else 0 end + 1)", kind))
     if "dec" in known and number == "price":
         choices += [("sum(price * (1 - dec))", "exact"), ("sum(price - dec)", "exact"), ("sum(dec + price)", "exact")]
     if "k" in known and number in ("x", "y"):

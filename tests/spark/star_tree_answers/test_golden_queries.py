@@ -210,3 +210,58 @@ def test_subqueries_and_what_lies_above(cube: Cube) -> None:
         off, on = (spark_rows(cube.spark, sql, layer=layer) for layer in (False, True))
         assert on == off and on and not isinstance(on, str), sql
         assert any(each["used"] for each in decided(cube.spark)), sql
+
+
+def test_averages_where_joins_repeat_rows_very_often(cube: Cube) -> None:
+    """A sum of so many values leaves a bigint, and 18 digits; Spark averages as doubles, which hold it."""
+    largest, times = 2**31 - 1, 3_000
+    price = [Decimal("999999.99")] * 20
+    cube.table("fact", {"k": pa.array([1, 2] * 10, pa.int32()), "x": pa.array([largest] * 20, pa.int32()), "price": price})
+    cube.table("dim", {"k": pa.array([1] * times, pa.int32()), "g": list(range(times))})
+    cube.tree("fact", ["k"], ["avg(x)", "avg(price)"])
+    ((mean, of_price),) = cube.both("select avg(x), avg(price) from fact join dim using (k)")
+    assert mean == largest and of_price == Decimal("999999.99")
+
+
+def test_a_choice_with_a_number_for_others_counts_nulls_too(cube: Cube) -> None:
+    cube.spark.conf.set("spark.sql.ansi.enabled", False)
+    cube.table("t", {"k": [1, 2] * 10, "x": [None, 6] * 10})
+    cube.tree("t", ["k"], ["sum(x)", "count(x)"])
+    assert cube.both("select k, sum(x + 1) from t group by k") == [(1, None), (2, 70)]
+    sql = "select sum(case when k = 2 then x else 0 end + k) from t"
+    assert cube.both(sql, reason="NOT_STORED") == [(90,)]
+    # Spark itself moves a literal into the branches.
+    assert cube.both(sql.replace("+ k", "+ 1")) == [(80,)]
+
+
+def test_many_ranges_of_rows_are_a_short_text_in_the_plan(cube: Cube) -> None:
+    count = 4_000
+    cube.table("t", {"a": [i % 200 for i in range(count)], "b": [i % 17 for i in range(count)], "x": list(range(count))})
+    cube.tree("t", ["a", "b"], ["sum(x)"])
+    sql = "select a, sum(x) from t where b in (1, 5, 9) and a % 2 = 0 group by a"
+    assert len(cube.both(sql)) == 100
+    cube.spark.conf.set("rtfilter.enabled", True)
+    text = cube.spark.sql(sql)._jdf.queryExecution().toString()
+    assert "ranges#" in text and len(text) < 20_000
+
+
+def test_an_aggregate_of_a_stream_is_left_alone(cube: Cube) -> None:
+    place = cube.table("t", {"k": [1, 2] * 100, "x": [1, 6] * 100})
+    cube.tree("t", ["k"], ["sum(x)"])
+    cube.spark.conf.set("rtfilter.enabled", True)
+    arriving = cube.folder / "arriving"
+    arriving.mkdir()
+    pq.write_table(pa.table({"k": [1, 1]}), arriving / "0.parquet")
+    stream = cube.spark.readStream.schema("k bigint").parquet(str(arriving))
+    summed = stream.join(cube.spark.read.parquet(str(place)), "k").groupBy("k").sum("x")
+    query = summed.writeStream.outputMode("complete").format("memory").queryName("sums").trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert [tuple(row) for row in cube.spark.table("sums").collect()] == [(1, 200)]
+    assert not any(each["used"] for each in decided(cube.spark))
+
+
+def test_a_path_that_is_named_twice_is_read_twice(cube: Cube) -> None:
+    place = str(cube.table("t", {"k": [1, 2] * 100, "x": [1, 6] * 100}))
+    cube.tree("t", ["k"], ["sum(x)"])
+    cube.spark.read.parquet(place, place).createOrReplaceTempView("twice")
+    assert cube.both("select sum(x) from twice", reason="LISTED_TWICE") == [(1400,)]

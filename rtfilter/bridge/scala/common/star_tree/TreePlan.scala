@@ -6,13 +6,14 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.types._
-import scala.collection.mutable
 
-/** An aggregate with the rows of a star-tree in place of one of its tables, as the host's answer says: docs/protocol.md, "star". */
+/**
+ * An aggregate with the rows of a star-tree in place of one of its tables, as the host's answer says: docs/protocol.md, "star". Checked on 4.3:
+ * LogicalRelation (five arguments), HadoopFsRelation.
+ */
 final class TreePlan(session: SparkSession, fragment: StarFragment, answer: JsonNode, decision: String) {
   private val number = answer.get("relation").asInt
   private val table = fragment.table(number)
@@ -31,7 +32,7 @@ final class TreePlan(session: SparkSession, fragment: StarFragment, answer: Json
 
   /** The way from the aggregate to the table, with the tree's columns carried along and without those that are not there any more. */
   private def above(plan: LogicalPlan): LogicalPlan = plan match {
-    case filter @ Filter(condition, below) if below eq table => leaf(Some(condition))
+    case Filter(condition, below) if below eq table => leaf(Some(condition))
     case same if same eq table => leaf(None)
     case Project(list, below) if below.exists(_ eq table) =>
       val child = above(below)
@@ -108,35 +109,6 @@ final class TreePlan(session: SparkSession, fragment: StarFragment, answer: Json
   }
 }
 
-/** Which rows of a star-tree are read, as a condition on their number: bounds that row groups and pages are left out by, and bits for the rest. */
-object TreeRows {
-  private val MostBounds = 32
-
-  def test(row: Attribute, ranges: Seq[(Long, Long)]): Seq[Expression] = {
-    val bounds = merged(ranges)
-    if (ranges.isEmpty) Seq(Literal.FalseLiteral)
-    else bounds.map { case (from, until) => And(GreaterThanOrEqual(row, Literal(from)), LessThan(row, Literal(until))): Expression }.reduce(Or(_, _)) +:
-      (if (bounds.size == ranges.size) Nil else Seq(bits(row, ranges)))
-  }
-
-  /** Without the narrowest gaps. */
-  private def merged(ranges: Seq[(Long, Long)]): Seq[(Long, Long)] = if (ranges.size <= MostBounds) ranges else {
-    val widest = ranges.indices.tail.sortBy(i => ranges(i - 1)._2 - ranges(i)._1).take(MostBounds - 1).sorted
-    (0 +: widest).zip(widest :+ ranges.size).map { case (first, until) => (ranges(first)._1, ranges(until - 1)._2) }
-  }
-
-  /** Checked on 4.3: an index outside of the array gives NULL where it must not fail. */
-  private def bits(row: Attribute, ranges: Seq[(Long, Long)]): Expression = {
-    val base = ranges.head._1
-    val words = new Array[Long](((ranges.last._2 - base + 63) >> 6).toInt)
-    for ((from, until) <- ranges; at <- from - base until until - base) words((at >> 6).toInt) |= 1L << (at & 63)
-    val place = Subtract(row, Literal(base), EvalMode.LEGACY)
-    val word = GetArrayItem(Literal(new GenericArrayData(words), ArrayType(LongType, containsNull = false)), Cast(ShiftRight(place, Literal(6)), IntegerType, None, EvalMode.LEGACY), failOnError = false)
-    val bit = Cast(BitwiseAnd(place, Literal(63L)), IntegerType, None, EvalMode.LEGACY)
-    Not(EqualTo(BitwiseAnd(ShiftRightUnsigned(word, bit), Literal(1L)), Literal(0L)))
-  }
-}
-
 /** What stands in place of each aggregate function. */
 final class Recipes(fragment: StarFragment, stored: Map[String, Attribute], recipes: Seq[JsonNode]) {
   val functions: Map[Expression, Expression] = fragment.functions.zip(recipes).map { case (e, recipe) => e.canonicalized -> of(e, recipe) }.toMap
@@ -159,8 +131,10 @@ final class Recipes(fragment: StarFragment, stored: Map[String, Attribute], reci
         val (total, count) = (stored(value.get("stored").asText), sum(stored(recipe.get("count").get("stored").asText)))
         if (recipe.get("as").asText == "double") {
           val scale = recipe.path("scale").asInt(0)
+          // Unscaled, as Spark averages short decimals; as decimals nothing overflows where joins repeat rows.
           val whole = total.dataType match {
-            case _: DecimalType => UnscaledValue(Cast(sum(total), DecimalType(18, scale), None))
+            case _: DecimalType => Multiply(sum(total), Literal(Decimal(BigDecimal(10).pow(scale))))
+            case LongType => sum(Cast(total, DecimalType(20, 0), None))
             case _ => sum(total)
           }
           val average = Divide(exactly(whole, DoubleType), Cast(count, DoubleType, None), EvalMode.LEGACY)

@@ -22,7 +22,10 @@ class UseStarTrees(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!plan.containsPattern(AGGREGATE) || !layer.enabled || !layer.usesStarTrees) plan
-    else plan.transformUpWithPruning(_.containsPattern(AGGREGATE)) { case aggregate: Aggregate => LayerTime.in(layer, "star-trees")(served(aggregate)) }
+    else plan.transformUpWithPruning(_.containsPattern(AGGREGATE)) {
+      // What a stream keeps from batch to batch has the form of its aggregates.
+      case aggregate: Aggregate if !aggregate.isStreaming => LayerTime.in(layer, "star-trees")(served(aggregate))
+    }
 
   private def served(aggregate: Aggregate): LogicalPlan = try {
     val fragment = new StarFragment(aggregate, UseStarTrees.hasTrees(layer, _))

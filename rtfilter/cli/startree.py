@@ -156,7 +156,7 @@ def _loaded(path: str, name: str, location: str, master: str | None = None, grou
         yield StarTree.load(spark, path, name, location=location)
 
 
-add_life_commands(startree, "a star-tree", _loaded)
+add_life_commands(startree, "a star-tree", _loaded, kept=" and that an hour ago nothing needed either")
 
 
 @contextmanager

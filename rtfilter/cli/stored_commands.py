@@ -36,8 +36,8 @@ def place_options(command: Command) -> Command:
     return command
 
 
-def add_life_commands(group: click.Group, one: str, load: Load) -> None:
-    """Adds delete, restore, vacuum and cancel of `one`, "an index" say."""
+def add_life_commands(group: click.Group, one: str, load: Load, kept: str = "") -> None:
+    """Adds delete, restore, vacuum and cancel of `one`, "an index" say; `kept`: what a vacuum leaves beside what is needed."""
 
     @group.command(help=f"Take {one} out of use; its files stay for restore.")
     @place_options
@@ -53,7 +53,7 @@ def add_life_commands(group: click.Group, one: str, load: Load) -> None:
             loaded.restore()
             print_done(loaded, {}, as_json)
 
-    @group.command(help=f"Remove files that nothing needs; of {one} that is deleted all.")
+    @group.command(help=f"Remove files that nothing needs{kept}; of {one} that is deleted all.")
     @place_options
     def vacuum(path: str, name: str, location: str, as_json: bool) -> None:
         with load(path, name, location) as loaded:

@@ -28,6 +28,9 @@ from rtfilter.store.index_reading.found_index import file_of_index
 from rtfilter.store.parquet.paths import is_remote
 from rtfilter.store.tree_places import store_of_tree, tree_place, tree_places, trees_folder
 
+# Longer than most queries run that read a tree.
+RUNNING_S = 3_600.0
+
 
 class StarTree(StoredHandle):
     """A star-tree of a table: its rows aggregated by some dimensions, which answer aggregates instead of the table's own rows."""
@@ -182,6 +185,14 @@ class StarTree(StoredHandle):
     def optimize(self, *, say: Say = silent) -> int:
         """Makes one segment of what refreshes have added. Gives the number of segments left. Raises as refresh."""
         return tree_actions.optimize(self._storage, self._reader(), say)
+
+    def vacuum(self, keep_s: float = RUNNING_S) -> int:
+        """Removes files that no snapshot needs; all of them once it is deleted. Gives how many. Raises IndexStateError.
+
+        Args:
+            keep_s: Seconds for which files stay that were replaced: queries read a tree's files themselves, and may be running.
+        """
+        return self._vacuum(keep_s)
 
     def stats(self) -> TreeStats:
         """State, dimensions, measures, rows, size in bytes, and how many files of the table are covered as they are now."""

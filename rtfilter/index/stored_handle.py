@@ -91,7 +91,10 @@ class StoredHandle:
 
     def vacuum(self) -> int:
         """Removes files that no snapshot needs; all of them once it is deleted. Gives how many. Raises IndexStateError."""
-        removed = actions.vacuum(self._storage)
+        return self._vacuum()
+
+    def _vacuum(self, keep_s: float = 0.0) -> int:
+        removed = actions.vacuum(self._storage, keep_s)
         if log.read_log(self._storage).state == log.DOES_NOT_EXIST:
             made_indexes.forget(self.place)
         return removed

@@ -53,7 +53,7 @@ def test_the_whole_life(folder: Path) -> None:
     log.begin(storage_of(folder), log.REFRESH)
     assert "run cancel" in run("refresh", path, "--name", "cube", status=2)
     assert told("cancel", path, "--name", "cube")["state"] == "ACTIVE"
-    assert told("vacuum", path, "--name", "cube")["files_removed"] > 0
+    assert told("vacuum", path, "--name", "cube")["files_removed"] == 0, "queries may still read what was replaced just now"
     run("delete", path, "--name", "cube")
     run("vacuum", path, "--name", "cube")
     assert told("list", path) == [] and run("list", path) == "no star-tree\n"

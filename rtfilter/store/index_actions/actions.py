@@ -149,12 +149,16 @@ def restore(storage: IndexStorage) -> None:
         log.end(storage, log.RESTORE, before, log.ACTIVE, held)
 
 
-def vacuum(storage: IndexStorage) -> int:
-    """Removes the files that no reader needs: of a deleted index all of them. Gives how many data files. Raises as the others."""
+def vacuum(storage: IndexStorage, keep_s: float = 0.0) -> int:
+    """Removes the files that no reader needs: of a deleted index all of them. Gives how many data files. Raises as the others.
+
+    `keep_s`: what was replaced in the last so many seconds stays, where queries read the files themselves.
+    """
     with action_under_way(storage, log.VACUUM) as before:
         held = _held(before)
         active = before.state == log.ACTIVE
         needed = {file.name for file in held.data_files} if active else set()
+        needed |= log.replaced_lately(storage, before, keep_s) if active and keep_s else set()
         unneeded = [name for name in storage.names(DATA) if name not in needed]
         for i, name in enumerate(unneeded):
             # Somebody may have cancelled this, and made a snapshot since that needs a file with this content again.

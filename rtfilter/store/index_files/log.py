@@ -243,6 +243,25 @@ def end(storage: IndexStorage, action: Action, before: LogView, state: str, held
         )
 
 
+def replaced_lately(storage: IndexStorage, before: LogView, seconds: float) -> set[str]:
+    """The data files of snapshots that an action ended in the last so many seconds: queries that began before may read them still.
+
+    Raises:
+        IndexStorageError: the place can't be used.
+    """
+    found: set[str] = set()
+    replaced_s, since_s = time.time(), time.time() - seconds
+    for name in reversed(storage.names(LOG)):
+        entry = _read_entry(storage, name)
+        if before.stable is None or entry.number > before.stable.number or not entry.is_stable:
+            continue
+        if replaced_s < since_s:
+            break
+        found.update(file.name for file in (() if entry.held is None else entry.held.data_files))
+        replaced_s = entry.at_s
+    return found
+
+
 def drop_old_entries(storage: IndexStorage, before: LogView) -> None:
     """Removes the entries in front of the stable one that an action began with, once they are a day old: nobody reads so far.
 

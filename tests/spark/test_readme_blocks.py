@@ -30,7 +30,13 @@ def session(session: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
     own = SparkSession.builder.getOrCreate()
     (tmp_path / "sales").mkdir()
     keys = [item for item in range(ITEMS) for _ in range(PER_ITEM)]
-    sales = {"s_item": keys, "s_date": keys, "s_customer": [key * 37 % 101 for key in keys], "s_code": [f"c{key}" for key in keys]}
+    sales: dict[str, Any] = {
+        "s_item": keys,
+        "s_date": keys,
+        "s_customer": [key * 37 % 101 for key in keys],
+        "s_code": [f"c{key}" for key in keys],
+    }
+    sales["s_price"] = keys
     pq.write_table(pa.table(sales), tmp_path / "sales" / "0.parquet", row_group_size=PER_ITEM)
     item = {"i_item": list(range(ITEMS)), "i_category": ["Books" if i % 50 == 7 else "Music" for i in range(ITEMS)]}
     pq.write_table(pa.table(item), tmp_path / "item.parquet")
@@ -43,7 +49,7 @@ def session(session: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
 
 
 def test_the_blocks_run_and_filters_are_applied(session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    switch_on, prune, index = blocks()
+    switch_on, prune, index, star_tree = blocks()
     names: dict[str, Any] = {}
     exec(switch_on, names)
     printed = capsys.readouterr().out
@@ -57,3 +63,9 @@ def test_the_blocks_run_and_filters_are_applied(session: SparkSession, tmp_path:
     assert frame.collect()[0][0] == PER_ITEM
     report = rtfilter.last_report(session)
     assert report is not None and [scan.packs_kept for scan in report.scans] == [1]
+    assert star_tree.count(PLACEHOLDER) == 1
+    exec(star_tree.replace(PLACEHOLDER, str(tmp_path / "sales")), names)
+    summed = session.sql("select i_category, sum(s_price) from sales join item on s_item = i_item group by i_category")
+    assert dict(map(tuple, summed.collect()))["Books"] == (7 + 57) * PER_ITEM
+    report = rtfilter.last_report(session)
+    assert report is not None and [(tree.name, tree.used, tree.rows_read) for tree in report.star_trees] == [("cube", True, ITEMS)]

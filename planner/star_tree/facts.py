@@ -19,6 +19,7 @@ class TreeFacts:
         rows: How many of the table's rows it covers.
         largest: Of summed columns the greatest absolute value in the rows that it covers, unscaled.
         raw: Whether rows beside it are read from the table itself, of which none of this is known.
+        without_nulls: Columns of measures that have a value in every row of the table.
     """
 
     name: str
@@ -28,3 +29,4 @@ class TreeFacts:
     rows: int
     largest: Mapping[str, int]
     raw: bool = False
+    without_nulls: frozenset[str] = frozenset()

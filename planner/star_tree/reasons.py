@@ -24,6 +24,7 @@ class TreeReason(StrEnum):
     DISTINCT_MEASURE = "DISTINCT_MEASURE"
     FUNCTION_NOT_SERVED = "FUNCTION_NOT_SERVED"
     MAY_OVERFLOW = "MAY_OVERFLOW"
+    NULLS_BETWEEN = "NULLS_BETWEEN"
     FLOATS_OFF = "FLOATS_OFF"
 
     # What is asked for, and what is there.

@@ -111,6 +111,10 @@ def _sum(case: _Case) -> Recipe:
         _require_floats(case)
     elif case.question.ansi and case.aggregate.type == "bigint":
         _require_room(case, summand.columns, _LONG)
+        largest = summand.largest(case.aggregate.args[0])
+        if largest is not None and largest * case.facts.rows >= _LONG:
+            detail = f"{case.aggregate.text} may leave what a bigint holds, in another order of rows."
+            raise TreeRefusedError(TreeReason.MAY_OVERFLOW, detail)
         # The sum of all may leave the type where rows are repeated; then Spark's own sum fails as well.
         form["exact"] = True
     return Recipe(form, frozenset(summand.stored), frozenset(summand.told_apart))

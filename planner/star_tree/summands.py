@@ -2,7 +2,8 @@
 
 The rows of the table behind one row of the tree have the same dimensions. So a sum of `p * (1 - d)` with the dimension `d` is
 `(1 - d)` times the stored sum of `p`, one of `p + d` is the stored sum and `d` times the number of values, and one of a choice by
-dimensions takes one branch for all of them.
+dimensions takes one branch for all of them. A sum of `p + q` is that of both stored sums where neither has a null: Spark leaves out
+a row in which one is null, with the other's value.
 """
 
 from __future__ import annotations
@@ -97,22 +98,35 @@ class Summand:
         return {"branches": branches, "otherwise": None if otherwise is None else self.of(otherwise)}
 
     def _arithmetic(self, term: Term) -> dict[str, Any]:
-        """A product with what dimensions say, or a sum with it. Raises TreeRefusedError."""
+        """A product with what dimensions say, a sum with it, or one of two measures. Raises TreeRefusedError."""
         self._require_exact(term)
-        left, right = term.args
-        if self._is_of_dimensions(left) == self._is_of_dimensions(right):
-            raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.text} takes two measures together, row by row.")
-        ours, others = (right, left) if self._is_of_dimensions(left) else (left, right)
+        settled = [self._is_of_dimensions(each) for each in term.args]
         if term.op == "Multiply":
+            if settled[0] == settled[1]:
+                raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.text} takes two measures together, row by row.")
+            others, ours = term.args if settled[0] else reversed(term.args)
             self._own(others)
             return {"product": [others.number, self.of(ours)]}
-        columns = sorted(self._names(ours) - set(self.facts.dimensions))
-        value = self.of(ours)
+        values = [None if is_settled else self.of(each) for each, is_settled in zip(term.args, settled, strict=True)]
+        counted = self._same_nulls(term)
+        return {
+            "minuend" if term.op == "Subtract" else "augend": [
+                self._times(each, counted) if value is None else value for each, value in zip(term.args, values, strict=True)
+            ]
+        }
+
+    def _same_nulls(self, term: Term) -> str:
+        """The stored number of rows in which all parts of a sum have values. Raises TreeRefusedError: in some only one has."""
+        # Of a dimension that is summed up, too, its sum may be read in place of its values.
+        columns = sorted(self._names(term) - (set(self.facts.dimensions) - self.columns))
         # A choice may have a value where the measure has none, so that the number of its values is another one.
-        if len(columns) != 1 or _has_choice(ours):
-            raise TreeRefusedError(TreeReason.NOT_STORED, f"{self.text} takes two measures together, row by row.")
-        times = self._times(others, f"count({columns[0]})")
-        return {"minuend" if term.op == "Subtract" else "augend": [value, times] if ours is left else [times, value]}
+        if self.facts.without_nulls.issuperset(columns) or (len(columns) == 1 and not _has_choice(term)):
+            return f"count({columns[0]})"
+        nulls = ", ".join(name for name in columns if name not in self.facts.without_nulls)
+        known = "files beside the tree may have" if self.facts.raw else "the table has"
+        raise TreeRefusedError(
+            TreeReason.NULLS_BETWEEN, f"{self.text} leaves out rows with a null on either side, and {known} nulls in {nulls}."
+        )
 
     def _require_exact(self, term: Term) -> None:
         """Raises TreeRefusedError where the expression of a single row may be rounded or overflow."""
@@ -127,23 +141,27 @@ class Summand:
         elif term.type == "bigint" and not self.question.ansi:
             return
         elif term.type in WHOLE:
-            largest = self._largest(term)
+            largest = self.largest(term)
             if largest is not None and largest < 2 ** _BITS[term.type]:
                 return
         raise TreeRefusedError(
             TreeReason.MAY_OVERFLOW, f"{self.text}: what it sums up may be rounded or overflow in a row of the table."
         )
 
-    def _largest(self, term: Term) -> int | None:
+    def largest(self, term: Term) -> int | None:
         """The greatest absolute value of an expression of whole numbers, where that is known."""
         column = column_of(self.question, term)
         if column is not None:
             return None if self.facts.raw else self.facts.largest.get(column.name)
-        if term.op == "literal" and term.value is not None:
-            return abs(int(term.value)) if term.value.lstrip("-").isdigit() else None
+        if term.op == "literal":
+            value = term.value or "0"
+            return abs(int(value)) if value.lstrip("-").isdigit() else None
         if term.op == "Cast" and term.args[0].type in WHOLE:
-            return self._largest(term.args[0])
-        sides = [self._largest(each) for each in term.args]
+            return self.largest(term.args[0])
+        is_choice = term.op in ("If", "CaseWhen")
+        sides = [self.largest(each) for each in (_values(term) if is_choice else term.args)]
+        if is_choice:
+            return None if None in sides else max(each for each in sides if each is not None)
         if term.op not in ("Add", "Subtract", "Multiply") or len(sides) != 2 or sides[0] is None or sides[1] is None:
             return None
         return sides[0] * sides[1] if term.op == "Multiply" else sides[0] + sides[1]
@@ -158,6 +176,11 @@ def _widens(narrow: str, wide: str) -> bool:
         return False
     (digits, scale), (more, its_scale) = ((int(each[1]), int(each[2])) for each in (one, other))
     return its_scale >= scale and more - its_scale >= digits - scale
+
+
+def _values(choice: Term) -> tuple[Term, ...]:
+    """What a choice may give."""
+    return (*choice.args[1::2], *(choice.args[-1:] if len(choice.args) % 2 else ()))
 
 
 def _has_choice(term: Term) -> bool:

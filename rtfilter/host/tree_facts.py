@@ -31,7 +31,9 @@ def facts_of(definition: TreeDefinition, segments: Sequence[TreeSegment], *, raw
             stored.add(f"count({measure.column})")
     largest = {name: max(each.largest.get(name, 0) for each in segments) for name in segments[0].largest}
     rows = sum(segment.table_rows for segment in segments)
-    return TreeFacts(definition.name, definition.types, definition.dimensions, frozenset(stored), rows, largest, raw)
+    with_nulls = {name for segment in segments for name in segment.nullable}
+    full = frozenset() if raw else frozenset(each.column for each in measures if each.column is not None) - with_nulls
+    return TreeFacts(definition.name, definition.types, definition.dimensions, frozenset(stored), rows, largest, raw, full)
 
 
 @dataclass(frozen=True, slots=True)

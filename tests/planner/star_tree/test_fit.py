@@ -119,7 +119,7 @@ def test_products_and_sums_with_what_dimensions_say() -> None:
     ("term", "reason"),
     [
         (call("Multiply", column("price"), column("price"), kind="decimal(15,4)"), TreeReason.NOT_STORED),
-        (call("Add", column("price"), column("wide"), kind="decimal(22,3)"), TreeReason.NOT_STORED),
+        (call("Add", column("price"), column("wide"), kind="decimal(22,3)"), TreeReason.NULLS_BETWEEN),
         # Spark rounds it: 4 places would be exact.
         (call("Multiply", column("price"), literal("1.5", "decimal(2,1)"), kind="decimal(10,2)"), TreeReason.MAY_OVERFLOW),
         (call("Multiply", column("x"), literal(2**30), kind="int"), TreeReason.MAY_OVERFLOW),
@@ -127,7 +127,7 @@ def test_products_and_sums_with_what_dimensions_say() -> None:
         # Where the day is another one it is a number, whether or not there is an x.
         (
             call("Add", call("CaseWhen", call("EqualTo", column("day"), kind="boolean"), column("x"), literal(0)), literal(1)),
-            TreeReason.MAY_OVERFLOW,
+            TreeReason.NULLS_BETWEEN,
         ),
         (
             call(
@@ -138,13 +138,82 @@ def test_products_and_sums_with_what_dimensions_say() -> None:
                 literal(1, "bigint"),
                 kind="bigint",
             ),
-            TreeReason.NOT_STORED,
+            TreeReason.NULLS_BETWEEN,
         ),
         (call("Divide", column("price"), literal("2", "decimal(7,2)"), kind="decimal(10,2)"), TreeReason.NOT_STORED),
     ],
 )
 def test_arithmetic_that_no_stored_sum_gives(term: dict[str, Any], reason: TreeReason) -> None:
     assert refusal(function("sum", term)) == reason
+
+
+FULL = replace(FACTS, without_nulls=frozenset({"x", "big", "price", "wide"}))
+X, BIG, DAY = column("x"), call("Cast", column("x"), kind="bigint"), column("day")
+
+
+def plus(left: dict[str, Any], right: dict[str, Any], kind: str = "int", op: str = "Add") -> dict[str, Any]:
+    return call(op, left, right, kind=kind)
+
+
+def test_sums_of_measures_without_nulls() -> None:
+    both = plus(column("x"), column("big"), "bigint", "Subtract")
+    assert form(function("sum", both), facts=FULL)["value"] == {"minuend": [{"stored": "sum(x)"}, {"stored": "sum(big)"}]}
+    scaled = plus(plus(literal(2, "bigint"), BIG, "bigint", "Multiply"), column("big"), "bigint")
+    augend = [{"product": [500, {"stored": "sum(x)"}]}, {"stored": "sum(big)"}]
+    assert form(function("sum", scaled), facts=FULL)["value"] == {"augend": augend}
+    decimal = plus(column("price"), column("wide"), "decimal(21,3)")
+    augend = [{"stored": "sum(price)"}, {"stored": "sum(wide)"}]
+    assert form(function("sum", decimal, kind="decimal(31,3)"), facts=FULL)["value"] == {"augend": augend}
+
+
+def test_rows_are_counted_where_no_measure_has_a_null() -> None:
+    three = plus(plus(BIG, column("big"), "bigint"), literal(3, "bigint"), "bigint")
+    found = form(function("sum", three), facts=FULL)["value"]
+    assert found["augend"][1] == {"times_count": 500, "count": "count(big)"}
+    choice = call("CaseWhen", call("EqualTo", DAY, kind="boolean"), column("big"), literal(0, "bigint"), kind="bigint")
+    more = form(function("sum", plus(choice, literal(1, "bigint"), "bigint")), facts=FULL)["value"]
+    assert more["augend"][1] == {"times_count": 500, "count": "count(big)"}
+
+
+def test_sums_of_one_measure_with_itself_need_no_other() -> None:
+    twice = plus(plus(X, literal(2), op="Multiply"), X)
+    assert form(function("sum", twice))["value"] == {"augend": [{"product": [500, {"stored": "sum(x)"}]}, {"stored": "sum(x)"}]}
+
+
+@pytest.mark.parametrize("full", [set(), {"x"}, {"big"}])
+def test_a_null_on_one_side_takes_the_others_value_away(full: set[str]) -> None:
+    both = function("sum", plus(BIG, column("big"), "bigint"))
+    assert refusal(both, facts=replace(FACTS, without_nulls=frozenset(full))) == TreeReason.NULLS_BETWEEN
+
+
+def test_a_dimension_that_is_summed_up_may_have_nulls() -> None:
+    facts = replace(FULL, stored=FULL.stored | {"sum(day)", "count(day)"}, largest={**FULL.largest, "day": 9})
+    choice = call("If", call("EqualTo", column("store"), kind="boolean"), DAY, X)
+    both = function("sum", plus(choice, X))
+    assert refusal(both, facts=facts) == TreeReason.NULLS_BETWEEN
+    assert form(both, facts=replace(facts, without_nulls=FULL.without_nulls | {"day"}))["value"]["augend"][1] == {
+        "stored": "sum(x)"
+    }
+
+
+def test_sums_of_measures_that_may_overflow() -> None:
+    both, wide = function("sum", plus(X, X)), function("sum", plus(BIG, column("big"), "bigint"))
+    assert form(wide, facts=FULL)["kind"] == "sum"
+    assert refusal(wide, facts=FULL, ansi=True) == TreeReason.MAY_OVERFLOW
+    near = replace(FULL, largest={**FULL.largest, "x": 2**30})
+    assert refusal(both, facts=near) == TreeReason.MAY_OVERFLOW
+    assert form(both, facts=replace(FULL, largest={"x": 2**30 - 1}), ansi=True)["exact"]
+    # One sum stays in a bigint in any order, twice the sum does not.
+    many = plus(literal(2, "bigint"), column("big"), "bigint", "Multiply")
+    of_few = replace(FULL, rows=3, largest={"big": 2**61})
+    assert form(function("sum", column("big")), facts=of_few, ansi=True)["exact"]
+    assert refusal(function("sum", many), facts=of_few, ansi=True) == TreeReason.MAY_OVERFLOW
+    assert form(function("sum", many), facts=replace(of_few, rows=1), ansi=True)["exact"]
+
+
+def test_sums_of_measures_that_spark_rounds() -> None:
+    rounded = plus(column("price"), column("wide"), "decimal(20,2)")
+    assert refusal(function("sum", rounded, kind="decimal(30,2)"), facts=FULL) == TreeReason.MAY_OVERFLOW
 
 
 def test_an_expression_of_several_steps_is_not_used_again() -> None:

@@ -96,6 +96,12 @@ def unique_keys(scene: Scene) -> None:
     scene.show(table)
 
 
+def nulls(scene: Scene) -> None:
+    table = write_table(scene.folder / "nulls", sales())
+    make_tree(table, "cube", ["store"], ["sum(x)", "sum(y)"])
+    scene.show(table)
+
+
 def wider_days(scene: Scene) -> None:
     scene.show(scene.table, "day double, store string, x int")
 
@@ -174,6 +180,12 @@ ROWS = (
         "sum(x): sums of x may leave what a bigint holds exactly, and fail or round in another order of rows.",
         prepare=large_values,
         fails=True,
+    ),
+    Row(
+        TreeReason.NULLS_BETWEEN,
+        "select store, sum(x + y) from sales group by store",
+        "sum((x + y)) leaves out rows with a null on either side, and the table has nulls in y.",
+        prepare=nulls,
     ),
     Row(
         TreeReason.FLOATS_OFF,

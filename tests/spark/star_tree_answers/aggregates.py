@@ -120,6 +120,11 @@ def _function(  # type: ignore[no-untyped-def]
         choices.append(("sum(t)", "sum"))
     if number != "wide":
         choices.append((f"sum({number} * 2)" if number in ("x", "y") else f"sum({number} + 1)", kind))
+    others = [each for each in measures if each in ("x", "y")]
+    if number in ("x", "y") and others:
+        choices += [(f"sum({number} {one(('+', '-'))} {one(tuple(others))} * 3 + 2)", "sum")]
+    if number in ("price", "wide") and {"price", "wide"} <= set(measures):
+        choices.append(("sum(price + wide)", "exact"))
     if number == "big":
         choices.append((f"sum(case when {condition} then big else 0 end + 1)", kind))
     if "dec" in known and number == "price":

@@ -229,9 +229,41 @@ def test_a_choice_with_a_number_for_others_counts_nulls_too(cube: Cube) -> None:
     cube.tree("t", ["k"], ["sum(x)", "count(x)"])
     assert cube.both("select k, sum(x + 1) from t group by k") == [(1, None), (2, 70)]
     sql = "select sum(case when k = 2 then x else 0 end + k) from t"
-    assert cube.both(sql, reason="NOT_STORED") == [(90,)]
+    assert cube.both(sql, reason="NULLS_BETWEEN") == [(90,)]
     # Spark itself moves a literal into the branches.
     assert cube.both(sql.replace("+ k", "+ 1")) == [(80,)]
+
+
+def test_sums_of_expressions_of_two_measures(cube: Cube) -> None:
+    prices = [Decimal("12.34"), Decimal("-0.01"), Decimal("99999.99"), Decimal("0.00")]
+    columns = {
+        "k": [1, 2, None, 1] * 20,
+        "x": pa.array([5, -7, 2**31 - 1, 0] * 20, pa.int32()),
+        "y": pa.array([1, 2, 3, 4, -5] * 16, pa.int64()),
+        "z": pa.array([1, None] * 40, pa.int64()),
+        "p": pa.array(prices * 20, pa.decimal128(7, 2)),
+        "w": pa.array([each.quantize(Decimal("0.001")) for each in prices] * 20, pa.decimal128(20, 3)),
+    }
+    cube.table("t", columns)
+    cube.tree("t", ["k"], [f"sum({name})" for name in "xyzpw"], max_leaf=1)
+    for ansi in (True, False):
+        cube.spark.conf.set("spark.sql.ansi.enabled", ansi)
+        for summed in (
+            "x + y",
+            "y - x",
+            "2L * x + y",
+            "cast(x as bigint) * 2 + 3 + y",
+            "z * 2 + z + 3",
+            "p + w",
+            "w - 2 * p",
+            "p + 1",
+            "case when k = 1 then y else 0 end + x",
+        ):
+            rows = cube.both(f"select k, sum({summed}), count(*) from t group by k")
+            assert len(rows) == 3 and cube.both(f"select sum({summed}) from t where k > 7") == [(None,)]
+        assert cube.both("select sum(y + z) from t", reason="NULLS_BETWEEN") == [(80,)]
+    # An int wraps around in each row.
+    cube.both("select sum(x + x) from t", reason="MAY_OVERFLOW")
 
 
 def test_many_ranges_of_rows_are_a_short_text_in_the_plan(cube: Cube) -> None:

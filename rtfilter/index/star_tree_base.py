@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rtfilter.bridge.session_clones import cloned
-from rtfilter.errors import IndexDefinitionError, IndexStorageError, first_line
+from rtfilter.errors import IndexDefinitionError, IndexStorageError
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.index_places import file_access
-from rtfilter.index.spark_runner import is_local
+from rtfilter.index.large_trees.scratch import scratch_of, spark_told
+from rtfilter.index.large_trees.spark_groups import SparkGroups, totals
 from rtfilter.index.tables import is_path, listed_table, path_for_spark, path_of_uri
 from rtfilter.star_tree.actions.stored_base import base_columns
 from rtfilter.star_tree.actions.tree_actions import measures_of
 from rtfilter.star_tree.base_rows import BaseRows, grouped_rows, measured, summed_exactly
+from rtfilter.star_tree.groups import LargeGroups
 from rtfilter.star_tree.row_types import rows_schema
-from rtfilter.star_tree.states import COUNT, count_name, largest_value
+from rtfilter.star_tree.states import COUNT, combined, count_name, largest_value
 from rtfilter.store.index_actions.listing import ListedTable
 from rtfilter.store.index_files.sketching import TableFile
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition
@@ -43,6 +42,8 @@ _CONF = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
+# Trees of more groups are built by Spark.
+MOST_GROUPS_HERE = 2_000_000
 _LEAST, _GREATEST = "least of {}", "greatest of {}"
 
 
@@ -65,19 +66,20 @@ class SparkReader:
         """As TableReader has it, by one Spark job without a shuffle."""
         keys = [[_column(definition.dimensions[number]) for number in each] for each in wanted]
         counted = [F.approx_count_distinct(F.struct(*each)).alias(f"c{number}") for number, each in enumerate(keys)]
-        with _told(self.table):
+        with spark_told(self.table):
             return list(self._frame(definition, files).agg(*counted).collect()[0])
 
     def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows:
         """As TableReader has it."""
-        with _told(self.table):
+        with spark_told(self.table):
             few = self._frame(definition, files).limit(rows)
-            return _base_rows(_collected(_grouped_frame(few, definition)), definition)
+            return _collected(_grouped_frame(few, definition), definition)
 
-    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
-        """As TableReader has it; by one Spark job."""
-        with _told(self.table):
-            return _base_rows(_collected(_grouped_frame(self._frame(definition, files), definition)), definition)
+    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows | LargeGroups:
+        """As TableReader has it; by one Spark job, and larger ones by more."""
+        with spark_told(self.table):
+            frame = _grouped_frame(self._frame(definition, files), definition)
+            return groups_of(frame, definition)
 
     def _frame(self, definition: TreeDefinition, files: Sequence[TableFile]) -> DataFrame:
         listed = self.listed()
@@ -86,24 +88,43 @@ class SparkReader:
         return frame if {file.path for file in files} == {file.path for file in listed.files} else _of_files(frame, files)
 
 
-@contextmanager
-def _told(table: str) -> Iterator[None]:
+def groups_of(frame: DataFrame, definition: TreeDefinition) -> BaseRows | LargeGroups:
+    """A frame of grouped rows, kept: here, or where Spark has put it if it is large."""
+    scratch = scratch_of(frame.sparkSession)
     try:
-        yield
-    except PySparkException as error:
-        raise IndexStorageError(f"Spark can't group the table {table!r}: {first_line(error)}") from error
+        kept = scratch.keep(frame)
+        groups = scratch.rows(kept)
+        if groups > MOST_GROUPS_HERE:
+            columns = measured(measures_of(definition))
+            _, table_rows, counted = totals(kept, columns)
+            largest = _largest(kept.agg(*_extremes(definition)).toArrow(), definition)
+            return SparkGroups(definition, scratch, kept, groups, table_rows, counted, largest)
+        found = _base_rows(pa.concat_tables(scratch.tables(kept)), definition)
+    except BaseException:
+        scratch.close()
+        raise
+    scratch.close()
+    return found
 
 
-def _collected(frame: DataFrame) -> Any:
-    """A frame as an Arrow table. On one machine by files: a JVM of 1 GB can't hand over a million groups at once."""
-    if not is_local(frame.sparkSession.sparkContext):
-        return frame.toArrow()
-    names = frame.columns
-    with tempfile.TemporaryDirectory(prefix="rtfilter-groups-") as folder:
-        path = os.path.join(folder, "groups")
-        frame.toDF(*(f"c{number}" for number in range(len(names)))).write.parquet(path)
-        parts = [pq.read_table(os.path.join(path, name)) for name in sorted(os.listdir(path)) if name.endswith(".parquet")]
-    return pa.concat_tables(parts).rename_columns(names)
+def _collected(frame: DataFrame, definition: TreeDefinition) -> BaseRows:
+    with closing(scratch_of(frame.sparkSession)) as scratch:
+        return _base_rows(pa.concat_tables(scratch.tables(scratch.keep(frame))), definition)
+
+
+def _extremes(definition: TreeDefinition) -> list[Column]:
+    """The least and the greatest value of each summed column, of grouped rows."""
+    names = summed_exactly(definition.types, measures_of(definition))
+    pairs = [(function, text.format(name)) for name in names for function, text in ((F.min, _LEAST), (F.max, _GREATEST))]
+    return [function(_column(name)).alias(name) for function, name in pairs] or [F.lit(0).alias("nothing")]
+
+
+def _largest(found: Any, definition: TreeDefinition) -> dict[str, int]:
+    """Of a table with the extremes of summed columns."""
+    return {
+        name: max(largest_value(combined(found.column(text.format(name))), definition.types[name]) for text in (_LEAST, _GREATEST))
+        for name in summed_exactly(definition.types, measures_of(definition))
+    }
 
 
 def table_frame(spark: SparkSession, table: str, listed: ListedTable) -> DataFrame:
@@ -151,12 +172,8 @@ def _column(name: str) -> Column:
 def _base_rows(found: Any, definition: TreeDefinition) -> BaseRows:
     measures = measures_of(definition)
     schema = rows_schema(definition, base_columns(definition, measures))
-    largest = {
-        name: max(largest_value(found.column(text.format(name)), definition.types[name]) for text in (_LEAST, _GREATEST))
-        for name in summed_exactly(definition.types, measures)
-    }
     table = found.select(schema.names).cast(schema)
-    return BaseRows(table, pc.sum(table.column(COUNT)).as_py() or 0, largest)
+    return BaseRows(table, pc.sum(table.column(COUNT)).as_py() or 0, _largest(found, definition))
 
 
 @dataclass(frozen=True, slots=True)

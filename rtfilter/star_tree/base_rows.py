@@ -42,6 +42,9 @@ class BaseRows:
     def __len__(self) -> int:
         return len(self.table)
 
+    def close(self) -> None:
+        """Nothing is kept for them elsewhere."""
+
 
 def summed_exactly(types: Mapping[str, str], measures: Sequence[Measure]) -> tuple[str, ...]:
     """The columns of whole numbers and decimals of which sums are held."""

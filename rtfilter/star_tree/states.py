@@ -98,20 +98,31 @@ def stored_columns(
     A sum, a least and a greatest value are null where none of a group's rows has a value. So columns with nulls are to be counted.
     An average is held as a sum and a number of values.
     """
-    found = {COUNT: _count(given, None)}
+    return tuple(_stored(given, types, function, column) for function, column in stored_functions(measures, counted))
+
+
+def stored_functions(measures: Sequence[Measure], counted: Collection[str]) -> list[tuple[str, str | None]]:
+    """What `stored_columns` are of, in their order: a function, and the table's column; None: of all rows."""
+    found: dict[tuple[str, str | None], None] = {(COUNT, None): None}
     for measure in measures:
         if measure.column is None:
             continue
         if measure.column in counted or measure.function == "count":
-            found.setdefault(count_name(measure.column), _count(given, measure.column))
-        function = "sum" if measure.function == "avg" else measure.function
-        name = f"{function}({measure.column})"
-        if function == "count" or name in found:
-            continue
-        values, spark_type = given.values(function, measure.column), types[measure.column]
-        of_kind = _sum(measure.column, values, spark_type) if function == "sum" else None
-        found[name] = of_kind or _extreme(function, measure.column, values, spark_type)
-    return tuple(found.values())
+            found[(COUNT, measure.column)] = None
+        found[("sum" if measure.function == "avg" else measure.function, measure.column)] = None
+    return list(found)
+
+
+def stored_name(function: str, column: str | None) -> str:
+    """The name of a stored column."""
+    return COUNT if column is None else f"{function}({column})"
+
+
+def _stored(given: Given, types: Mapping[str, str], function: str, column: str | None) -> StoredColumn:
+    if column is None or function == COUNT:
+        return _count(given, column)
+    values = given.values(function, column)
+    return _sum(column, values, types[column]) if function == "sum" else _extreme(function, column, values, types[column])
 
 
 def _count(given: Given, column: str | None) -> StoredColumn:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rtfilter.errors import IndexStorageError
-from rtfilter.star_tree.base_rows import BaseRows
 from rtfilter.star_tree.conditions import Dimension
+from rtfilter.star_tree.groups import BuiltTree, Groups
 from rtfilter.star_tree.node_check import checked_nodes
 from rtfilter.star_tree.row_types import rows_schema
 from rtfilter.star_tree.tree import Nodes
-from rtfilter.star_tree.tree_table import ROW, STARS, TableTree
+from rtfilter.star_tree.tree_table import ROW, STARS
 from rtfilter.store.index_files.data_files import open_data_file
 from rtfilter.store.index_files.log import FORMAT
 from rtfilter.store.index_files.segments import FILES_SCHEMA, DataWriter
@@ -46,6 +46,8 @@ ROW_GROUP_ROWS = 4_096
 PAGE_ROWS = 512
 PAGE_BYTES = 8 << 10
 FILE_ROWS = 1 << 22
+# Rows that are in memory at once; of whole row groups.
+WRITTEN_ROWS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class OpenedTree:
 
 
 def write_segment(
-    storage: IndexStorage, definition: TreeDefinition, built: TableTree, base: BaseRows, files: Sequence[CoveredFile]
+    storage: IndexStorage, definition: TreeDefinition, built: BuiltTree, base: Groups, files: Sequence[CoveredFile]
 ) -> TreeSegment:
     """Publishes a tree's files; nobody sees them before a log entry names them.
 
@@ -94,8 +96,8 @@ def write_segment(
     )
     return TreeSegment(
         _written(storage, "files", file_rows),
-        tuple(_write_rows(storage, definition, built.rows.slice(at, FILE_ROWS)) for at in range(0, len(built.rows), FILE_ROWS)),
-        _written(storage, "nodes", pa.RecordBatch.from_arrays(_node_arrays(built.tree.nodes), schema=NODES_SCHEMA)),
+        tuple(_written_rows(storage, definition, built.tables())),
+        _written(storage, "nodes", pa.RecordBatch.from_arrays(_node_arrays(built.nodes), schema=NODES_SCHEMA)),
         _written(storage, "values", _values(built.dimensions)),
         base.table_rows,
         base.largest,
@@ -131,14 +133,37 @@ def _values(dimensions: Sequence[Dimension]) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=VALUES_SCHEMA)
 
 
-def _write_rows(storage: IndexStorage, definition: TreeDefinition, rows: Any) -> DataFile:
-    plain = rows.cast(rows_schema(definition, rows.column_names))
+def _written_rows(storage: IndexStorage, definition: TreeDefinition, tables: Iterable[Any]) -> Iterator[DataFile]:
+    """Publishes the files with the rows."""
+    size = min(WRITTEN_ROWS, FILE_ROWS)
+    cut = _cut(tables, size)
+    for first in cut:
+        yield _write_rows(storage, definition, chain([first], islice(cut, FILE_ROWS // size - 1)))
+
+
+def _cut(tables: Iterable[Any], size: int) -> Iterator[Any]:
+    """The rows of tables in tables of so many, the last one perhaps fewer."""
+    waiting: list[Any] = []
+    for table in filter(len, tables):
+        waiting.append(table)
+        if sum(map(len, waiting)) < size:
+            continue
+        # Pages are cut where chunks are.
+        whole = pa.concat_tables(waiting).combine_chunks() if len(waiting) > 1 else table
+        most = len(whole) // size * size
+        yield from (whole.slice(at, size) for at in range(0, most, size))
+        waiting = [whole.slice(most)] if most < len(whole) else []
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks() if len(waiting) > 1 else waiting[0]
+
+
+def _write_rows(storage: IndexStorage, definition: TreeDefinition, tables: Iterable[Any]) -> DataFile:
     with _told(storage):
         scratch = storage.scratch()
         try:
-            _write_parquet(scratch, plain)
+            rows = _write_parquet(scratch, definition, tables)
             size = os.path.getsize(scratch)
-            return DataFile(storage.publish(scratch), size, len(rows))
+            return DataFile(storage.publish(scratch), size, rows)
         except Exception:
             with suppress(OSError):
                 os.unlink(scratch)
@@ -148,18 +173,33 @@ def _write_rows(storage: IndexStorage, definition: TreeDefinition, rows: Any) ->
 def rows_bytes(definition: TreeDefinition, rows: Any) -> int:
     """How large a file with these rows would be."""
     where = pa.BufferOutputStream()
-    _write_parquet(where, rows.cast(rows_schema(definition, rows.column_names)))
+    _write_parquet(where, definition, [rows])
     return int(where.getvalue().size)
 
 
-def _write_parquet(where: Any, rows: Any) -> None:
+def _write_parquet(where: Any, definition: TreeDefinition, tables: Iterable[Any]) -> int:
+    """Gives the number of rows."""
+    rows, begun = 0, None
+    try:
+        for table in tables:
+            plain = table.cast(rows_schema(definition, table.column_names))
+            begun = begun or _parquet_writer(where, plain.schema)
+            begun.write_table(plain, row_group_size=ROW_GROUP_ROWS)
+            rows += len(plain)
+    finally:
+        if begun is not None:
+            begun.close()
+    return rows
+
+
+def _parquet_writer(where: Any, schema: Any) -> Any:
     # Spark takes dates and times of its own files as they are, and those of others as a session says.
     about = {"rtfilter.format": str(FORMAT), "rtfilter.content": "rows", "org.apache.spark.version": "4.0.0"}
-    with pq.ParquetWriter(
+    return pq.ParquetWriter(
         where,
-        rows.schema.with_metadata(about),
+        schema.with_metadata(about),
         compression="zstd",
-        use_dictionary=[name for name in rows.column_names if name in (STARS, "count") or _is_dimension(name)],
+        use_dictionary=[name for name in schema.names if name in (STARS, "count") or _is_dimension(name)],
         column_encoding={ROW: "DELTA_BINARY_PACKED"},
         write_statistics=True,
         write_page_index=True,
@@ -167,8 +207,7 @@ def _write_parquet(where: Any, rows: Any) -> None:
         write_batch_size=PAGE_ROWS,
         data_page_size=PAGE_BYTES,
         store_schema=False,
-    ) as writer:
-        writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
+    )
 
 
 def _is_dimension(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from rtfilter.star_tree.build import MAX_LEAF, build_tree
 from rtfilter.star_tree.conditions import Dimension
 from rtfilter.star_tree.measures import Measure
 from rtfilter.star_tree.states import GroupedRows, stored_columns
-from rtfilter.star_tree.tree import StarTree
+from rtfilter.star_tree.tree import Nodes, StarTree
 from rtfilter.store.index_files.tree_snapshot import MOST_DIMENSIONS
 from rtfilter.store.sketches.domain import LONG, domain_of, pack_values, why_no_values
 
@@ -36,6 +36,21 @@ class TableTree:
     dimensions: tuple[Dimension, ...]
     rows: Any
     nullable: tuple[str, ...]
+
+    @property
+    def nodes(self) -> Nodes:
+        return self.tree.nodes
+
+    @property
+    def base_rows(self) -> int:
+        return self.tree.base_rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def tables(self) -> Iterator[Any]:
+        """The rows as they are written: as `BuiltTree` has them."""
+        yield self.rows
 
 
 def tree_of_table(
@@ -78,7 +93,7 @@ def tree_of_base(
     columns = [base.table.column(f"d{number}") for number in range(len(dimensions))]
     values, codes = encoded(columns, [types[name] for name in dimensions])
     kept = [
-        _dimension(name, types[name], distinct, has_null=bool(column.null_count))
+        dimension_of(name, types[name], distinct, has_null=bool(column.null_count))
         for name, distinct, column in zip(dimensions, values, columns, strict=True)
     ]
     given = GroupedRows(base.table)
@@ -113,7 +128,8 @@ def check_dimensions(dimensions: Sequence[str], types: Mapping[str, str], no_sta
             raise IndexDefinitionError(f"no_star names {name!r}, which is no dimension. {did_you_mean(name, dimensions)}")
 
 
-def _dimension(name: str, spark_type: str, distinct: Any, *, has_null: bool) -> Dimension:
+def dimension_of(name: str, spark_type: str, distinct: Any, *, has_null: bool) -> Dimension:
+    """A dimension of these distinct values, which are in order. Raises IndexDefinitionError: a tree can't hold one of them."""
     keys = pack_values(pa.chunked_array([distinct]), spark_type, distinct=False)
     if keys is None:
         raise IndexDefinitionError(f"the dimension {name!r}: {why_no_values(distinct.type, spark_type)}.")

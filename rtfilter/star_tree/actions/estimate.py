@@ -10,8 +10,8 @@ from rtfilter.star_tree.actions.row_limit import GroupCounts, RowLimit, drop, gr
 from rtfilter.star_tree.actions.size_model import modelled_rows
 from rtfilter.star_tree.actions.table_reader import Say, TableReader, footers_of, silent
 from rtfilter.star_tree.actions.tree_actions import COUNTED_FIRST_ROWS, UNSURE, bounded_tree, built_tree
+from rtfilter.star_tree.groups import BuiltTree
 from rtfilter.star_tree.tree_files import rows_bytes
-from rtfilter.star_tree.tree_table import TableTree
 from rtfilter.store.index_files.sketching import TableFile
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition
 
@@ -74,12 +74,12 @@ def estimate_tree(definition: TreeDefinition, reader: TableReader, limit: RowLim
         if counts is not None:
             return _by_counts(definition, reader, table.files, table_rows, counts, counted_s, limit, say)
     begun = time.monotonic()
-    base, built = bounded_tree(definition, reader, table.files, footers, limit, say)
-    made_s = time.monotonic() - begun
-    row_bytes, packed_s = _row_bytes(definition, built)
-    counts = GroupCounts.of(base, len(definition.dimensions))
-    seconds = made_s + packed_s * len(built.rows)
-    return _estimate(definition, base.table_rows, replace(counts, groups=built.tree.base_rows), len(built.rows), row_bytes, seconds)
+    with bounded_tree(definition, reader, table.files, footers, limit, say) as (base, built):
+        made_s = time.monotonic() - begun
+        row_bytes, packed_s = _row_bytes(definition, built)
+        counts = GroupCounts.of(base, len(definition.dimensions))
+        seconds = made_s + packed_s * len(built)
+        return _estimate(definition, base.table_rows, replace(counts, groups=built.base_rows), len(built), row_bytes, seconds)
 
 
 def _by_counts(
@@ -110,15 +110,15 @@ def _by_counts(
     sample = reader.sampled(definition, files, SAMPLED_ROWS)
     begun = time.monotonic()
     built = built_tree(definition, sample)
-    made_s = (time.monotonic() - begun) / max(1, len(built.rows))
+    made_s = (time.monotonic() - begun) / max(1, len(built))
     row_bytes, packed_s = _row_bytes(definition, built)
     seconds = counted_s + (made_s + packed_s) * rows
     return _estimate(definition, table_rows, counts, rows, row_bytes, seconds)
 
 
-def _row_bytes(definition: TreeDefinition, built: TableTree) -> tuple[float, float]:
+def _row_bytes(definition: TreeDefinition, built: BuiltTree) -> tuple[float, float]:
     """What a row takes in a file, in bytes and in seconds."""
-    begun, rows = time.monotonic(), built.rows.slice(0, PACKED_ROWS)
+    begun, rows = time.monotonic(), next(iter(built.tables())).slice(0, PACKED_ROWS)
     size_bytes = rows_bytes(definition, rows)
     return size_bytes / max(1, len(rows)), (time.monotonic() - begun) / max(1, len(rows))
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from rtfilter.star_tree.actions.table_reader import Footer
 from rtfilter.star_tree.base_rows import BaseRows
+from rtfilter.star_tree.groups import LargeGroups, Place
 from rtfilter.star_tree.measures import WHOLE_NUMBERS
 from rtfilter.star_tree.states import COUNT
 from rtfilter.star_tree.tree_files import CoveredFile
@@ -27,19 +28,17 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "string": unquote,
     "date": datetime.date.fromisoformat,
 }
-# The numbers of dimensions that are partition columns, with a file's values of them.
-Place = tuple[tuple[int, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """Grouped rows, and the table files that they are of."""
 
-    base: BaseRows
+    base: BaseRows | LargeGroups
     files: tuple[CoveredFile, ...]
 
 
-def parts_by_partition(definition: TreeDefinition, base: BaseRows, footers: Sequence[Footer]) -> list[Part]:
+def parts_by_partition(definition: TreeDefinition, base: BaseRows | LargeGroups, footers: Sequence[Footer]) -> list[Part]:
     """The rows of each partition; all in one where there are none, too many, or where it is not sure which rows are whose."""
     whole = [Part(base, tuple(footer.file for footer in footers))]
     places = [partition_of(definition, footer.file.path) for footer in footers]
@@ -53,12 +52,16 @@ def parts_by_partition(definition: TreeDefinition, base: BaseRows, footers: Sequ
         return whole
     parts = []
     for place, mine in by_place.items():
-        table = base.table.filter(reduce(pc.and_, [_is(base.table.column(f"d{number}"), value) for number, value in place]))
-        rows = pc.sum(table.column(COUNT)).as_py() or 0
-        if rows != sum(footer.rows for footer in mine):
+        within = _within(base, place) if isinstance(base, BaseRows) else base.within(place)
+        if within.table_rows != sum(footer.rows for footer in mine):
             return whole
-        parts.append(Part(BaseRows(table, rows, base.largest), tuple(footer.file for footer in mine)))
+        parts.append(Part(within, tuple(footer.file for footer in mine)))
     return parts
+
+
+def _within(base: BaseRows, place: Place) -> BaseRows:
+    table = base.table.filter(reduce(pc.and_, [_is(base.table.column(f"d{number}"), value) for number, value in place]))
+    return BaseRows(table, pc.sum(table.column(COUNT)).as_py() or 0, base.largest)
 
 
 def partition_of(definition: TreeDefinition, path: str) -> Place:

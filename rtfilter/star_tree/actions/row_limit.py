@@ -10,6 +10,7 @@ from rtfilter.errors import IndexDefinitionError
 from rtfilter.star_tree.actions.table_reader import TableReader
 from rtfilter.star_tree.base_rows import BaseRows
 from rtfilter.star_tree.build import MAX_LEAF
+from rtfilter.star_tree.groups import LargeGroups
 from rtfilter.store.index_files.sketching import TableFile
 from rtfilter.store.index_files.snapshot import MOST_ROWS
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition
@@ -60,8 +61,10 @@ class GroupCounts:
     without: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, base: BaseRows, dimensions: int) -> GroupCounts:
+    def of(cls, base: BaseRows | LargeGroups, dimensions: int) -> GroupCounts:
         """Counted in grouped rows; null is a value."""
+        if not isinstance(base, BaseRows):
+            return cls(len(base), *_values_and_without(base.counts(_sets(dimensions)), dimensions))
         keys = [f"d{number}" for number in range(dimensions)]
         without = [len(base.table.group_by([key for key in keys if key != left]).aggregate([])) for left in keys if len(keys) > 1]
         return cls(len(base), tuple(len(base.table.column(key).unique()) for key in keys), tuple(without))
@@ -69,12 +72,20 @@ class GroupCounts:
 
 def group_counts(reader: TableReader, definition: TreeDefinition, files: Sequence[TableFile]) -> GroupCounts | None:
     """Counted by the reader, about; None where grouping takes no more."""
-    numbers = range(len(definition.dimensions))
-    left_out = [[other for other in numbers if other != number] for number in numbers if len(numbers) > 1]
-    found = reader.counts(definition, files, [numbers, *([number] for number in numbers), *left_out])
-    if found is None:
-        return None
-    return GroupCounts(found[0], tuple(found[1 : len(numbers) + 1]), tuple(found[len(numbers) + 1 :]))
+    dimensions = len(definition.dimensions)
+    found = reader.counts(definition, files, [range(dimensions), *_sets(dimensions)])
+    return None if found is None else GroupCounts(found[0], *_values_and_without(found[1:], dimensions))
+
+
+def _sets(dimensions: int) -> list[list[int]]:
+    """Each dimension, and if there are several, all others than each."""
+    numbers = range(dimensions)
+    left_out = [[other for other in numbers if other != number] for number in numbers if dimensions > 1]
+    return [[number] for number in numbers] + left_out
+
+
+def _values_and_without(counts: Sequence[int], dimensions: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(counts[:dimensions]), tuple(counts[dimensions:])
 
 
 def refuse_base(definition: TreeDefinition, counts: GroupCounts, most: int) -> IndexDefinitionError:

@@ -9,6 +9,7 @@ from typing import BinaryIO, Protocol
 
 from rtfilter.errors import IndexStorageError
 from rtfilter.star_tree.base_rows import BaseRows
+from rtfilter.star_tree.groups import LargeGroups
 from rtfilter.star_tree.tree_files import CoveredFile
 from rtfilter.store.index_actions.listing import ListedTable
 from rtfilter.store.index_files.catalog import stored_path
@@ -47,8 +48,8 @@ class TableReader(Protocol):
         """About so many rows of these files, grouped. Raises as `grouped`."""
         ...
 
-    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
-        """The rows of these files, grouped by all dimensions.
+    def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows | LargeGroups:
+        """The rows of these files, grouped by all dimensions; somebody has to close them.
 
         Raises:
             IndexDefinitionError: the table no longer has the definition's columns, or values that a tree can't hold.

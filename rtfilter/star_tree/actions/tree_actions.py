@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from rtfilter.errors import IndexDefinitionError, IndexStateError, IndexStorageError, RtFilterError, did_you_mean
-from rtfilter.star_tree.actions.partition_parts import Part, Place, common_partition, parts_by_partition
+from rtfilter.star_tree.actions.partition_parts import Part, common_partition, parts_by_partition
 from rtfilter.star_tree.actions.row_limit import NO_LIMIT, GroupCounts, RowLimit, group_counts, refuse_base, refuse_tree
 from rtfilter.star_tree.actions.stored_base import base_of_segment
 from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, footers_of, silent
 from rtfilter.star_tree.base_rows import BaseRows, appended_rows
+from rtfilter.star_tree.groups import BuiltTree, LargeGroups, Place
 from rtfilter.star_tree.measures import Measure, parse_measures
 from rtfilter.star_tree.tree_files import CoveredFile, covered_files, write_segment
-from rtfilter.star_tree.tree_table import TableTree, tree_of_base
+from rtfilter.star_tree.tree_table import tree_of_base
 from rtfilter.store.index_actions.actions import action_under_way
 from rtfilter.store.index_actions.listing import ListedTable
 from rtfilter.store.index_files import log
@@ -69,15 +70,14 @@ def create(
     """
     log.require_startable(storage, log.CREATE)
     begun, table = time.monotonic(), reader.listed()
-    made = _made(definition, reader, table, table.files, limit, say)
-    with action_under_way(storage, log.CREATE) as before:
+    with _made(definition, reader, table, table.files, limit, say) as made, action_under_way(storage, log.CREATE) as before:
         try:
             segments = _written(storage, definition, made, say)
         except Exception:
             _remove_data(storage, before)
             raise
         log.end(storage, log.CREATE, before, log.ACTIVE, TreeSnapshot(definition, segments))
-    return _report(made, segments, begun)
+        return _report(made, segments, begun)
 
 
 def refresh(storage: IndexStorage, mode: str, reader: TableReader, limit: RowLimit = NO_LIMIT, say: Say = silent) -> TreeReport:
@@ -101,9 +101,9 @@ def refresh(storage: IndexStorage, mode: str, reader: TableReader, limit: RowLim
             raise IndexStorageError(log.too_many_segments(storage, len(kept) + 1))
         report, segments = NOTHING_BUILT, kept
         if wanted or not kept:
-            made = _made(old.definition, reader, table, wanted, limit, say)
-            new = _written(storage, old.definition, made, say)
-            report, segments = _report(made, new, begun), (*kept, *new)
+            with _made(old.definition, reader, table, wanted, limit, say) as made:
+                new = _written(storage, old.definition, made, say)
+                report, segments = _report(made, new, begun), (*kept, *new)
         log.end(storage, log.REFRESH, before, log.ACTIVE, TreeSnapshot(old.definition, segments))
     return report
 
@@ -157,8 +157,10 @@ def stale_files(
     return tuple(kept), tuple(file for path, file in listed.items() if path not in known)
 
 
-def built_tree(definition: TreeDefinition, base: BaseRows) -> TableTree:
+def built_tree(definition: TreeDefinition, base: BaseRows | LargeGroups) -> BuiltTree:
     """The tree of a definition, of these rows. Raises IndexDefinitionError: it can't hold one of their values."""
+    if not isinstance(base, BaseRows):
+        return base.tree(definition)
     return tree_of_base(
         base,
         definition.types,
@@ -179,26 +181,28 @@ class _Made:
     """A tree in memory, and the rows and table files that it is of."""
 
     part: Part
-    built: TableTree
+    built: BuiltTree
 
 
+@contextmanager
 def _made(
     definition: TreeDefinition, reader: TableReader, table: ListedTable, files: Sequence[TableFile], limit: RowLimit, say: Say
-) -> list[_Made]:
+) -> Iterator[list[_Made]]:
     """A tree of each partition, where partition columns are dimensions; else one."""
     footers = footers_of(reader, files, table.root)
-    base, built = bounded_tree(definition, reader, files, footers, limit, say)
-    require_unchanged(table, reader.listed())
-    parts = parts_by_partition(definition, base, footers)
-    if len(parts) > 1:
-        made = [_Made(part, built_tree(definition, part.base)) for part in parts]
-        if sum(len(each.built.rows) for each in made) <= limit.most(base.table_rows):
-            return made
-    return [_Made(Part(base, tuple(footer.file for footer in footers)), built)]
+    with bounded_tree(definition, reader, files, footers, limit, say) as (base, built):
+        require_unchanged(table, reader.listed())
+        parts = parts_by_partition(definition, base, footers)
+        if len(parts) > 1:
+            made = [_Made(part, built_tree(definition, part.base)) for part in parts]
+            if sum(len(each.built) for each in made) <= limit.most(base.table_rows):
+                yield made
+                return
+        yield [_Made(Part(base, tuple(footer.file for footer in footers)), built)]
 
 
 def _written(storage: IndexStorage, definition: TreeDefinition, made: Sequence[_Made], say: Say) -> tuple[TreeSegment, ...]:
-    say(f"writes {sum(len(each.built.rows) for each in made)} rows")
+    say(f"writes {sum(len(each.built) for each in made)} rows")
     return tuple(write_segment(storage, definition, each.built, each.part.base, each.part.files) for each in made)
 
 
@@ -206,7 +210,7 @@ def _report(made: Sequence[_Made], segments: Sequence[TreeSegment], begun: float
     return TreeReport(
         files=sum(len(each.part.files) for each in made),
         table_rows=sum(each.part.base.table_rows for each in made),
-        base_rows=sum(each.built.tree.base_rows for each in made),
+        base_rows=sum(each.built.base_rows for each in made),
         tree_rows=sum(segment.tree_rows for segment in segments),
         bytes_written=sum(file.bytes for segment in segments for file in segment.data_files),
         seconds=time.monotonic() - begun,
@@ -220,6 +224,7 @@ def _remove_data(storage: IndexStorage, before: log.LogView) -> None:
             storage.delete(name)
 
 
+@contextmanager
 def bounded_tree(
     definition: TreeDefinition,
     reader: TableReader,
@@ -227,8 +232,8 @@ def bounded_tree(
     footers: Sequence[Footer],
     limit: RowLimit,
     say: Say = silent,
-) -> tuple[BaseRows, TableTree]:
-    """The tree of table files, and the rows that it is made of.
+) -> Iterator[tuple[BaseRows | LargeGroups, BuiltTree]]:
+    """The tree of table files, and the rows that it is made of; both are there as long as this is entered.
 
     Raises:
         IndexDefinitionError: it has more rows than it may, or values that it can't hold.
@@ -240,20 +245,24 @@ def bounded_tree(
     counts = group_counts(reader, definition, files) if table_rows > max(most, COUNTED_FIRST_ROWS) else None
     if counts is not None and counts.groups > most * UNSURE:
         raise refuse_base(definition, counts, most)
-    base = reader.grouped(definition, files)
-    if len(base) > most:
-        raise refuse_base(definition, GroupCounts.of(base, len(definition.dimensions)), most)
-    if base.table_rows != table_rows:
+    with closing(reader.grouped(definition, files)) as base:
+        if len(base) > most:
+            raise refuse_base(definition, GroupCounts.of(base, len(definition.dimensions)), most)
+        _require_all_rows(definition, base.table_rows, table_rows)
+        say(f"builds a tree of {len(base)} groups")
+        built = built_tree(definition, base)
+        if len(built) > most:
+            raise refuse_tree(definition, GroupCounts.of(base, len(definition.dimensions)), len(built), most)
+        yield base, built
+
+
+def _require_all_rows(definition: TreeDefinition, grouped: int, table_rows: int) -> None:
+    if grouped != table_rows:
         raise IndexStorageError(
-            f"the table {definition.table!r} has {table_rows} rows by its files' footers, and {base.table_rows} were read: it has "
+            f"the table {definition.table!r} has {table_rows} rows by its files' footers, and {grouped} were read: it has "
             "changed while its star-tree was built, or the session leaves out files (spark.sql.files.ignoreCorruptFiles). Start "
             "again when nobody writes to it."
         )
-    say(f"builds a tree of {len(base)} groups")
-    built = built_tree(definition, base)
-    if len(built.rows) > most:
-        raise refuse_tree(definition, GroupCounts.of(base, len(definition.dimensions)), len(built.rows), most)
-    return base, built
 
 
 def require_unchanged(before: ListedTable, after: ListedTable) -> None:

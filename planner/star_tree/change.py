@@ -11,6 +11,7 @@ from planner.star_tree.facts import TreeFacts
 from planner.star_tree.fit import fit
 from planner.star_tree.question import Question
 from planner.star_tree.reasons import TreeReason, TreeRefusal, TreeRefusedError
+from planner.star_tree.stored_names import source_of
 
 # Of dimensions and measures: nobody adds more of them.
 MOST_STEPS = 12
@@ -53,7 +54,7 @@ def _with(change: Change, refusal: TreeRefusal) -> Change | None:
 
 
 def _extended(facts: TreeFacts, refusal: TreeRefusal, types: Mapping[str, str]) -> TreeFacts:
-    column = refusal.measure.partition("(")[2].removesuffix(")")
+    column = source_of(refusal.measure)
     names = [name for name in (*refusal.columns, column) if name in types]
     return replace(
         facts,

@@ -9,6 +9,7 @@ from planner.star_tree.facts import TreeFacts
 from planner.star_tree.question import Question
 from planner.star_tree.reasons import TreeReason, TreeRefusedError
 from planner.star_tree.recipes import Recipe, recipe_of
+from planner.star_tree.stored_names import source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def fit(question: Question, facts: TreeFacts, *, floats: bool) -> Fit:
     used = apart | in_conditions
     types = {column.name: column.type for column in question.relation.columns}
     stored = frozenset(name for recipe in recipes for name in recipe.stored)
-    for name in sorted(used | {_source(each) for each in stored if _source(each)}):
+    for name in sorted(used | {source_of(each) for each in stored if source_of(each)}):
         if types.get(name) != facts.types.get(name):
             raise TreeRefusedError(
                 TreeReason.OTHER_TYPE, f"the query reads {name} as {types.get(name)}, the tree holds it as {facts.types.get(name)}."
@@ -55,8 +56,3 @@ def _require_dimensions(names: Sequence[str], facts: TreeFacts) -> None:
             f"the query filters, groups or joins by {', '.join(lacking)}: no dimension of the tree.",
             lacking,
         )
-
-
-def _source(stored: str) -> str:
-    """The table's column that a stored column is of; empty for the number of rows."""
-    return stored.partition("(")[2].removesuffix(")")

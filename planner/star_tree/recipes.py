@@ -14,7 +14,8 @@ from planner.star_tree.facts import COUNT, TreeFacts
 from planner.star_tree.fragment import AskedAggregate, Term
 from planner.star_tree.question import Question, column_of
 from planner.star_tree.reasons import TreeReason, TreeRefusedError
-from planner.star_tree.summands import DECIMAL, Summand
+from planner.star_tree.stored_names import stored_name
+from planner.star_tree.summands import DECIMAL, WHOLE, Summand
 
 FLOATS = ("float", "double")
 # A double holds whole numbers exactly up to here; Spark averages whole numbers as doubles.
@@ -25,8 +26,12 @@ _AVERAGED_AS_DOUBLE = 11
 # Of 2^31 values no sum wraps around, or has more than 18 digits. One above 2^53 Spark itself rounds in the order of its rows.
 _NEVER_WRAPS = ("tinyint", "smallint", "int")
 _FITS_IN_18 = 8
-# Functions that give the same for rows that are there once or many times.
-_BLIND_TO_REPEATS = ("min", "max")
+_THETA, _BITMAP = "theta_sketch_agg", "bitmap_construct_agg"
+# Functions that give the same for rows that are there once or many times, in any order.
+_BLIND_TO_REPEATS = ("min", "max", _THETA, _BITMAP)
+_SKETCHED = {_THETA: ("int", "bigint", "float", "double", "string", "binary"), _BITMAP: WHOLE}
+# What they give depends on the order of rows (checked on 4.3).
+_IN_ORDER = ("hll_sketch_agg", "kll_sketch_agg_bigint", "kll_sketch_agg_float", "kll_sketch_agg_double")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,9 @@ def recipe_of(aggregate: AskedAggregate, question: Question, facts: TreeFacts, *
     try:
         return _RECIPES[aggregate.function](_Case(aggregate, question, facts, asked, floats))
     except KeyError:
+        if aggregate.function in _IN_ORDER:
+            detail = f"{aggregate.text}: the bytes and the estimates of such a sketch depend on the order of rows."
+            raise TreeRefusedError(TreeReason.FUNCTION_NOT_SERVED, detail) from None
         raise TreeRefusedError(
             TreeReason.FUNCTION_NOT_SERVED, f"{aggregate.text}: {aggregate.function} can't be made of stored aggregates."
         ) from None
@@ -156,6 +164,24 @@ def _extreme(case: _Case) -> Recipe:
     return Recipe({"kind": case.aggregate.function, "value": {"stored": stored}}, frozenset((stored,)))
 
 
+def _sketch(case: _Case) -> Recipe:
+    """A sketch that Spark merges to just the bytes that it makes of all rows. Raises TreeRefusedError."""
+    function, (argument, *sizes) = case.aggregate.function, case.aggregate.args
+    column = column_of(case.question, argument.args[0] if argument.op == "Cast" and argument.args else argument)
+    size = next((int(each.value) for each in sizes if each.value is not None and each.value.isdigit()), None)
+    is_held = column is not None and column.type in _SKETCHED[function] and (argument.is_column or function == _BITMAP)
+    if column is None or not is_held or (function == _THETA) != (size is not None):
+        detail = f"{case.aggregate.text} is of an expression that the tree does not hold."
+        raise TreeRefusedError(TreeReason.NOT_STORED, detail, tuple(sorted(case.asked - set(case.facts.dimensions))))
+    wanted, others = stored_name(function, column.name, size), stored_name(function, column.name, 0).removesuffix("0)")
+    held = ", ".join(sorted(name for name in case.facts.stored if name.startswith(others)))
+    if held and wanted not in case.facts.stored:
+        detail = f"{case.aggregate.text} needs sketches of its own size, and the tree holds {held}."
+        raise TreeRefusedError(TreeReason.NOT_STORED, detail, measure=wanted)
+    stored = case.require(wanted)
+    return Recipe({"kind": "sketch", "value": {"stored": stored}}, frozenset((stored,)))
+
+
 def _average(case: _Case) -> Recipe:
     if case.is_of_others:
         raise TreeRefusedError(TreeReason.FUNCTION_NOT_SERVED, f"{case.aggregate.text} averages what is no measure of the table.")
@@ -177,7 +203,7 @@ def _average(case: _Case) -> Recipe:
     return Recipe(form, frozenset((total, count)))
 
 
-_RECIPES = {"count": _count, "sum": _sum, "min": _extreme, "max": _extreme, "avg": _average}
+_RECIPES = {"count": _count, "sum": _sum, "min": _extreme, "max": _extreme, "avg": _average, _THETA: _sketch, _BITMAP: _sketch}
 
 
 def _listed(names: list[str]) -> str:

@@ -27,6 +27,7 @@ from rtfilter.star_tree.row_types import spark_type_of_column
 from rtfilter.star_tree.traverse import visit
 from rtfilter.star_tree.tree_files import OpenedTree
 from rtfilter.store.footer_cache.footer_memory import FileIdentity
+from rtfilter.store.index_files.tree_measures import measure_parts
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment
 from rtfilter.store.index_reading.found_index import file_of_index
 from rtfilter.store.open_indexes import store_places
@@ -230,12 +231,13 @@ def _used(found: _Candidate) -> dict[str, Any]:
 
 
 def _stored(name: str, definition: TreeDefinition) -> dict[str, Any]:
-    function, _, column = name.partition("(")
+    function, column, size = measure_parts(name)
     return {
         "name": name,
         "type": spark_type_of_column(definition, name),
         "function": function,
-        "of": column.removesuffix(")") or None,
+        "of": column or None,
+        "size": size,
     }
 
 

@@ -13,6 +13,7 @@ from rtfilter.errors import IndexStorageError
 from rtfilter.options import Options
 from rtfilter.star_tree.measures import parse_measures
 from rtfilter.star_tree.opened_trees import FoundTree, OpenedTrees
+from rtfilter.star_tree.states import count_name, sum_name
 from rtfilter.store.footer_cache.footer_memory import FileIdentity
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment, TreeSnapshot
 from rtfilter.store.tables.remembered_counts import SeenTables
@@ -27,8 +28,8 @@ def facts_of(definition: TreeDefinition, segments: Sequence[TreeSegment], *, raw
     stored = {COUNT}
     for measure in measures:
         if measure.column is not None:
-            stored.add(f"{'sum' if measure.function == 'avg' else measure.function}({measure.column})")
-            stored.add(f"count({measure.column})")
+            stored.add(sum_name(measure.column) if measure.function == "avg" else str(measure))
+            stored.add(count_name(measure.column))
     largest = {name: max(each.largest.get(name, 0) for each in segments) for name in segments[0].largest}
     rows = sum(segment.table_rows for segment in segments)
     with_nulls = {name for segment in segments for name in segment.nullable}

@@ -17,15 +17,16 @@ from rtfilter.bridge.session_clones import cloned
 from rtfilter.errors import IndexDefinitionError, IndexStorageError
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.index_places import file_access
+from rtfilter.index.large_trees.merges import merge_of
 from rtfilter.index.large_trees.scratch import scratch_of, spark_told
 from rtfilter.index.large_trees.spark_groups import SparkGroups, totals
 from rtfilter.index.tables import is_path, listed_table, path_for_spark, path_of_uri
 from rtfilter.star_tree.actions.stored_base import base_columns
 from rtfilter.star_tree.actions.tree_actions import measures_of
-from rtfilter.star_tree.base_rows import BaseRows, grouped_rows, measured, summed_exactly
+from rtfilter.star_tree.base_rows import BaseRows, appended_rows, grouped_rows, measured, summed_exactly
 from rtfilter.star_tree.groups import LargeGroups
 from rtfilter.star_tree.row_types import rows_schema
-from rtfilter.star_tree.states import COUNT, combined, count_name, largest_value
+from rtfilter.star_tree.states import COUNT, combined, count_name, largest_value, stored_functions, stored_name
 from rtfilter.store.index_actions.listing import ListedTable
 from rtfilter.store.index_files.sketching import TableFile
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition
@@ -69,11 +70,19 @@ class SparkReader:
         with spark_told(self.table):
             return list(self._frame(definition, files).agg(*counted).collect()[0])
 
-    def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows:
+    def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows | LargeGroups:
         """As TableReader has it."""
         with spark_told(self.table):
-            few = self._frame(definition, files).limit(rows)
-            return _collected(_grouped_frame(few, definition), definition)
+            few = _grouped_frame(self._frame(definition, files).limit(rows), definition)
+            return groups_of(few, definition) if _has_sketches(definition) else _collected(few, definition)
+
+    def together(self, definition: TreeDefinition, parts: Sequence[BaseRows]) -> BaseRows | LargeGroups:
+        """As TableReader has it."""
+        base = appended_rows(parts)
+        if not _has_sketches(definition):
+            return base
+        with spark_told(self.table):
+            return _regrouped(cloned(self.spark, _CONF), definition, base)
 
     def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows | LargeGroups:
         """As TableReader has it; by one Spark job, and larger ones by more."""
@@ -94,7 +103,7 @@ def groups_of(frame: DataFrame, definition: TreeDefinition) -> BaseRows | LargeG
     try:
         kept = scratch.keep(frame)
         groups = scratch.rows(kept)
-        if groups > MOST_GROUPS_HERE:
+        if groups > MOST_GROUPS_HERE or _has_sketches(definition):
             columns = measured(measures_of(definition))
             _, table_rows, counted = totals(kept, columns)
             largest = _largest(kept.agg(*_extremes(definition)).toArrow(), definition)
@@ -105,6 +114,26 @@ def groups_of(frame: DataFrame, definition: TreeDefinition) -> BaseRows | LargeG
         raise
     scratch.close()
     return found
+
+
+def _has_sketches(definition: TreeDefinition) -> bool:
+    """Whether only Spark can make its tree."""
+    return any(measure.is_sketch for measure in measures_of(definition))
+
+
+def _regrouped(spark: SparkSession, definition: TreeDefinition, base: BaseRows) -> LargeGroups:
+    """Grouped rows in Spark, equal groups made one."""
+    scratch = scratch_of(spark)
+    try:
+        frame, columns = scratch.frame(base.table), measured(measures_of(definition))
+        keys = [name for name in frame.columns if name[0] == "d" and name[1:].isdigit()]
+        merged = [merge_of(name).of_states(_column(name)).alias(name) for name in frame.columns if name not in keys]
+        kept = scratch.keep(frame.groupBy(*keys).agg(*merged))
+        groups, table_rows, counted = totals(kept, columns)
+        return SparkGroups(definition, scratch, kept, groups, table_rows, counted, base.largest)
+    except BaseException:
+        scratch.close()
+        raise
 
 
 def _collected(frame: DataFrame, definition: TreeDefinition) -> BaseRows:
@@ -156,10 +185,9 @@ def _grouped_frame(frame: DataFrame, definition: TreeDefinition) -> DataFrame:
     states: dict[str, Column] = {COUNT: F.count(F.lit(1))}
     for name in measured(measures):
         states[count_name(name)] = F.count(_column(name))
-    for measure in measures:
-        if measure.column is not None and measure.function != "count":
-            function = "sum" if measure.function == "avg" else measure.function
-            states[f"{function}({measure.column})"] = getattr(F, function)(_column(measure.column))
+    for measure in stored_functions(measures, ()):
+        if measure.column is not None:
+            states[stored_name(measure)] = merge_of(stored_name(measure)).of_rows(_column(measure.column))
     for name in summed_exactly(definition.types, measures):
         states[_LEAST.format(name)], states[_GREATEST.format(name)] = F.min(_column(name)), F.max(_column(name))
     return frame.groupBy(*keys).agg(*(state.alias(name) for name, state in states.items()))
@@ -196,8 +224,14 @@ class LocalReader:
         """All rows, since all is in memory."""
         return self.grouped(definition, files)
 
+    def together(self, definition: TreeDefinition, parts: Sequence[BaseRows]) -> BaseRows:
+        """As TableReader has it."""
+        _require_no_sketches(definition)
+        return appended_rows(parts)
+
     def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
         """As TableReader has it."""
+        _require_no_sketches(definition)
         found = [_read(file, definition) for file in files]
         table = pa.concat_tables(found)
         measures = measures_of(definition)
@@ -205,6 +239,13 @@ class LocalReader:
             if measure.column is not None and measure.function != "count":
                 _require_alike(table.column(measure.column), measure.column, definition.types[measure.column])
         return grouped_rows(table, definition.types, definition.dimensions, measures)
+
+
+def _require_no_sketches(definition: TreeDefinition) -> None:
+    """Raises IndexDefinitionError where only Spark can make the tree."""
+    sketch = next((measure for measure in measures_of(definition) if measure.is_sketch), None)
+    if sketch is not None:
+        raise IndexDefinitionError(f"the measure {sketch} is made by Spark: give a session (`--master` on the command line).")
 
 
 def _read(file: TableFile, definition: TreeDefinition) -> Any:

@@ -7,24 +7,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rtfilter.errors import IndexDefinitionError, did_you_mean
-from rtfilter.store.index_files.tree_snapshot import MEASURE_FUNCTIONS, MOST_MEASURES
+from rtfilter.store.index_files.tree_measures import MEASURE_FUNCTIONS, SIZED, SKETCH_FUNCTIONS, measure_parts, measure_text
+from rtfilter.store.index_files.tree_snapshot import MOST_MEASURES
 from rtfilter.store.sketches.domain import decimal_of, domain_of
 
 WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")
 # Spark sums decimals of p digits as decimals of p + 10. Up to this many no table of fewer than 10^10 rows leaves that type.
 MOST_DIGITS = 28
+# What Spark 4.3 makes theta sketches of.
+SKETCHED = ("int", "bigint", "float", "double", "string", "binary")
+# Sizes of theta sketches, and the one that they have where none is named.
+LEAST_SIZE, MOST_SIZE, USUAL_SIZE = 4, 26, 12
+# Functions whose sketches are others once they are merged, or that Spark can't store.
+_INEXACT = ("hll_sketch_agg", "approx_count_distinct", "percentile_approx", "approx_percentile")
 _MEASURE = re.compile(r"\s*(\w+)\s*\(\s*(.+?)\s*\)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """An aggregate function of a column; `count` of None counts rows."""
+    """An aggregate function of a column; `count` of None counts rows. `size`: of a sketch that has one."""
 
     function: str
     column: str | None
+    size: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.function}({'*' if self.column is None else self.column})"
+        return measure_text(self.function, self.column, self.size)
+
+    @property
+    def is_sketch(self) -> bool:
+        """Whether only Spark can merge it."""
+        return self.function in SKETCH_FUNCTIONS
 
 
 def parse_measures(texts: Sequence[str], types: Mapping[str, str], *, floats: bool = False) -> tuple[Measure, ...]:
@@ -54,17 +67,27 @@ def parse_measures(texts: Sequence[str], types: Mapping[str, str], *, floats: bo
 def _measure(text: str) -> Measure:
     match = _MEASURE.fullmatch(text)
     function = match.group(1).lower() if match else ""
+    if function in _INEXACT or function.startswith(("kll_", "tuple_")):
+        raise IndexDefinitionError(
+            f"{text!r}: a tree can't hold {function}, for Spark merges no sketches of it to just those of all rows. For distinct "
+            "counts hold theta_sketch_agg, or make the column a dimension and ask for count(distinct ...)."
+        )
     if match is None or function not in MEASURE_FUNCTIONS:
         raise IndexDefinitionError(
             f"{text!r} is no measure; it must be one of {', '.join(MEASURE_FUNCTIONS)} of a column, as 'sum(price)'."
         )
-    column = match.group(2)
+    column, size = match.group(2), None
+    if function in SIZED:
+        _, column, size = measure_parts(f"{function}({column})")
+        size = USUAL_SIZE if size is None else size
+        if not LEAST_SIZE <= size <= MOST_SIZE:
+            raise IndexDefinitionError(f"{text!r} is no measure; the size of its sketches must be {LEAST_SIZE} to {MOST_SIZE}.")
     if column == "*":
         if function != "count":
             raise IndexDefinitionError(f"{text!r} is no measure; only count can be of all rows.")
         return Measure(function, None)
     quoted = len(column) > 2 and column[0] == column[-1] == "`"
-    return Measure(function, column[1:-1].replace("``", "`") if quoted else column)
+    return Measure(function, column[1:-1].replace("``", "`") if quoted else column, size)
 
 
 def _check(measure: Measure, types: Mapping[str, str], floats: bool) -> None:
@@ -87,6 +110,12 @@ def _check(measure: Measure, types: Mapping[str, str], floats: bool) -> None:
         elif digits is None and spark_type not in WHOLE_NUMBERS:
             raise IndexDefinitionError(
                 f"the measure {measure}: {measure.column} is a {spark_type}, of which there is no exact sum."
+            )
+    elif measure.is_sketch:
+        held = SKETCHED if measure.function in SIZED else WHOLE_NUMBERS
+        if spark_type not in held:
+            raise IndexDefinitionError(
+                f"the measure {measure}: {measure.column} is a {spark_type}; {measure.function} takes {', '.join(held)}."
             )
     elif measure.function in ("min", "max") and domain_of(spark_type) is None:
         raise IndexDefinitionError(f"the measure {measure}: {measure.column} is a {spark_type}, which a tree can't order.")

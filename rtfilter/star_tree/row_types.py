@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from rtfilter.star_tree.measures import sum_type
+from rtfilter.store.index_files.tree_measures import SKETCH_FUNCTIONS, measure_parts
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition
 from rtfilter.store.sketches.domain import decimal_of
 
@@ -38,6 +39,8 @@ def arrow_type_of(spark_type: str) -> Any:
 
 def spark_type_of_column(definition: TreeDefinition, name: str) -> str:
     """Spark's catalog text for a column of a tree's rows, by its name."""
+    if measure_parts(name)[0] in SKETCH_FUNCTIONS:
+        return "binary"
     dimension, stored = _DIMENSION.fullmatch(name), _STORED.fullmatch(name)
     if dimension is not None:
         return definition.types[definition.dimensions[int(dimension.group(1))]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
@@ -98,24 +98,25 @@ def stored_columns(
     A sum, a least and a greatest value are null where none of a group's rows has a value. So columns with nulls are to be counted.
     An average is held as a sum and a number of values.
     """
-    return tuple(_stored(given, types, function, column) for function, column in stored_functions(measures, counted))
+    functions = stored_functions(measures, counted)
+    return tuple(_stored(given, types, each.function, each.column) for each in functions)
 
 
-def stored_functions(measures: Sequence[Measure], counted: Collection[str]) -> list[tuple[str, str | None]]:
-    """What `stored_columns` are of, in their order: a function, and the table's column; None: of all rows."""
-    found: dict[tuple[str, str | None], None] = {(COUNT, None): None}
+def stored_functions(measures: Sequence[Measure], counted: Collection[str]) -> list[Measure]:
+    """What `stored_columns` are of, in their order."""
+    found = {Measure(COUNT, None): None}
     for measure in measures:
         if measure.column is None:
             continue
         if measure.column in counted or measure.function == "count":
-            found[(COUNT, measure.column)] = None
-        found[("sum" if measure.function == "avg" else measure.function, measure.column)] = None
+            found[Measure(COUNT, measure.column)] = None
+        found[replace(measure, function="sum") if measure.function == "avg" else measure] = None
     return list(found)
 
 
-def stored_name(function: str, column: str | None) -> str:
-    """The name of a stored column."""
-    return COUNT if column is None else f"{function}({column})"
+def stored_name(measure: Measure) -> str:
+    """The name of the stored column for one of `stored_functions`."""
+    return COUNT if measure.column is None else str(measure)
 
 
 def _stored(given: Given, types: Mapping[str, str], function: str, column: str | None) -> StoredColumn:

@@ -25,6 +25,7 @@ from rtfilter.store.index_files.log import FORMAT
 from rtfilter.store.index_files.segments import FILES_SCHEMA, DataWriter
 from rtfilter.store.index_files.snapshot import DataFile
 from rtfilter.store.index_files.storage import IndexFiles, IndexStorage
+from rtfilter.store.index_files.tree_measures import SKETCH_FUNCTIONS, measure_parts
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment
 from rtfilter.store.sketches.domain import LONG, domain_of
 
@@ -193,6 +194,7 @@ def _write_parquet(where: Any, definition: TreeDefinition, tables: Iterable[Any]
 
 
 def _parquet_writer(where: Any, schema: Any) -> Any:
+    sketches = {name for name in schema.names if measure_parts(name)[0] in SKETCH_FUNCTIONS}
     # Spark takes dates and times of its own files as they are, and those of others as a session says.
     about = {"rtfilter.format": str(FORMAT), "rtfilter.content": "rows", "org.apache.spark.version": "4.0.0"}
     return pq.ParquetWriter(
@@ -201,7 +203,8 @@ def _parquet_writer(where: Any, schema: Any) -> Any:
         compression="zstd",
         use_dictionary=[name for name in schema.names if name in (STARS, "count") or _is_dimension(name)],
         column_encoding={ROW: "DELTA_BINARY_PACKED"},
-        write_statistics=True,
+        # Of sketches there is no least one.
+        write_statistics=[name for name in schema.names if name not in sketches] if sketches else True,
         write_page_index=True,
         write_page_checksum=True,
         write_batch_size=PAGE_ROWS,

@@ -59,6 +59,7 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({"measures": ["count(*)"] * 65}, "65 are named"),
     ({"measures": ["count(*)", "count( * )"]}, "twice"),
     ({"measures": ["sum(s)"]}, "s is a string"),
+    ({"measures": ["theta_sketch_agg(s)"]}, r"theta_sketch_agg\(s, 12\) is made by Spark: give a session"),
     ({"measures": ["sum(nowhere)"]}, "'nowhere'"),
     ({"measures": ["sum(f)"]}, "rtfilter.startree.floats"),
     ({"measures": ["median(x)"]}, "'median"),

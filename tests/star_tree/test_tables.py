@@ -166,6 +166,14 @@ def test_the_largest_sum_is_exact() -> None:
         (["avg(wide)"], r"decimal\(30,2\)"),
         (["count(*)", "COUNT( * )"], "twice"),
         (["count(*)"] * 65, "64"),
+        (["hll_sketch_agg(name)"], "theta_sketch_agg"),
+        (["approx_count_distinct(x)"], "dimension"),
+        (["kll_sketch_agg_bigint(x)"], "kll_sketch_agg_bigint"),
+        (["theta_sketch_agg(name, 3)"], "4 to 26"),
+        (["theta_sketch_agg(name)", "theta_sketch_agg(name, 12)"], "twice"),
+        (["theta_sketch_agg(wide)"], r"decimal\(30,2\)"),
+        (["bitmap_construct_agg(name)"], "string"),
+        (["bitmap_construct_agg(x, 12)"], "x, 12"),
     ],
 )
 def test_bad_measures_are_named(measures: list[str], text: str) -> None:
@@ -177,6 +185,16 @@ def test_odd_names_and_spelling() -> None:
     found = parse_measures([" Sum ( `a b` ) ", "min(x)"], {"a b": "int", "x": "int"})
     assert list(map(str, found)) == ["sum(a b)", "min(x)"]
     assert parse_measures(["sum(f)"], {"f": "float"}, floats=True) == (Measure("sum", "f"),)
+
+
+def test_sketches_have_a_size() -> None:
+    types = {"a b": "string", "x, 5": "int", "x": "bigint"}
+    found = parse_measures(
+        ["Theta_Sketch_Agg( a b )", "theta_sketch_agg(`a b`, 8)", "theta_sketch_agg(x, 5, 9)", "bitmap_construct_agg(x)"], types
+    )
+    texts = ["theta_sketch_agg(a b, 12)", "theta_sketch_agg(a b, 8)", "theta_sketch_agg(x, 5, 9)", "bitmap_construct_agg(x)"]
+    assert list(map(str, found)) == texts
+    assert parse_measures(texts, types) == found and all(each.is_sketch for each in found)
 
 
 @pytest.mark.parametrize(

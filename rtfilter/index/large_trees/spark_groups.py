@@ -90,7 +90,7 @@ class SparkGroups:
             frame = frame.join(codes, F.col(f"d{number}") == F.col(f"v{number}"), "left")
         null_last = [F.coalesce(F.col(f"i{number}"), F.lit(len(distinct))) for number, distinct in enumerate(values)]
         measures = parse_measures(self.definition.measures, self.definition.types, floats=self.definition.floats)
-        stored = [stored_name(*each) for each in stored_functions(measures, nullable)]
+        stored = [stored_name(each) for each in stored_functions(measures, nullable)]
         states = [_state(self.frame, name).alias(f"s{number}") for number, name in enumerate(stored)]
         kept = self.scratch.keep(frame.select(*layout.packed(null_last), *states).orderBy(*layout.names))
         return KeyedRows(kept, layout, stored, self.groups)

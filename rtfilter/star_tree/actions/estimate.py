@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from rtfilter.star_tree.actions.row_limit import GroupCounts, RowLimit, drop, group_counts, move, refuse_base, refuse_tree
@@ -107,11 +108,11 @@ def _by_counts(
     if rows > most * UNSURE:
         raise refuse_tree(definition, counts, rows, most)
     say(f"groups {SAMPLED_ROWS} rows")
-    sample = reader.sampled(definition, files, SAMPLED_ROWS)
-    begun = time.monotonic()
-    built = built_tree(definition, sample)
-    made_s = (time.monotonic() - begun) / max(1, len(built))
-    row_bytes, packed_s = _row_bytes(definition, built)
+    with closing(reader.sampled(definition, files, SAMPLED_ROWS)) as sample:
+        begun = time.monotonic()
+        built = built_tree(definition, sample)
+        made_s = (time.monotonic() - begun) / max(1, len(built))
+        row_bytes, packed_s = _row_bytes(definition, built)
     seconds = counted_s + (made_s + packed_s) * rows
     return _estimate(definition, table_rows, counts, rows, row_bytes, seconds)
 

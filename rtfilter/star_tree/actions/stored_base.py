@@ -13,7 +13,7 @@ from rtfilter.errors import IndexStorageError
 from rtfilter.star_tree.base_rows import BaseRows, measured
 from rtfilter.star_tree.measures import Measure, parse_measures
 from rtfilter.star_tree.row_types import rows_schema
-from rtfilter.star_tree.states import COUNT, count_name
+from rtfilter.star_tree.states import COUNT, count_name, stored_functions, stored_name
 from rtfilter.star_tree.tree_table import STARS
 from rtfilter.store.index_files.storage import IndexFiles
 from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment
@@ -40,10 +40,7 @@ def base_columns(definition: TreeDefinition, measures: tuple[Measure, ...]) -> l
     """The columns of grouped rows, in order."""
     names = [f"d{number}" for number in range(len(definition.dimensions))]
     names += [COUNT, *(count_name(column) for column in measured(measures))]
-    for measure in measures:
-        if measure.function != "count":
-            names.append(f"{'sum' if measure.function == 'avg' else measure.function}({measure.column})")
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys((*names, *map(stored_name, stored_functions(measures, ())))))
 
 
 def _rows_without_stars(storage: IndexFiles, segment: TreeSegment) -> Iterator[Any]:

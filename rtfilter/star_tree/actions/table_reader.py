@@ -44,8 +44,17 @@ class TableReader(Protocol):
         it would not be less."""
         ...
 
-    def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows:
+    def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows | LargeGroups:
         """About so many rows of these files, grouped. Raises as `grouped`."""
+        ...
+
+    def together(self, definition: TreeDefinition, parts: Sequence[BaseRows]) -> BaseRows | LargeGroups:
+        """Grouped rows of several segments, to be closed; the same group may be there twice in rows of this process.
+
+        Raises:
+            IndexDefinitionError: it has sketches, and there is no Spark that merges them.
+            IndexStorageError: Spark has failed.
+        """
         ...
 
     def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows | LargeGroups:

@@ -12,7 +12,7 @@ from rtfilter.star_tree.actions.partition_parts import Part, common_partition, p
 from rtfilter.star_tree.actions.row_limit import NO_LIMIT, GroupCounts, RowLimit, group_counts, refuse_base, refuse_tree
 from rtfilter.star_tree.actions.stored_base import base_of_segment
 from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, footers_of, silent
-from rtfilter.star_tree.base_rows import BaseRows, appended_rows
+from rtfilter.star_tree.base_rows import BaseRows
 from rtfilter.star_tree.groups import BuiltTree, LargeGroups, Place
 from rtfilter.star_tree.measures import Measure, parse_measures
 from rtfilter.star_tree.tree_files import CoveredFile, covered_files, write_segment
@@ -126,15 +126,16 @@ def optimize(storage: IndexStorage, reader: TableReader, say: Say = silent) -> i
         segments = tuple(each for each in old.segments if each not in fresh)
         for together in by_partition.values():
             say(f"merges {len(together)} segments")
-            segments += (together[0] if len(together) == 1 else _merged(storage, old.definition, together),)
+            segments += (together[0] if len(together) == 1 else _merged(storage, old.definition, reader, together),)
         log.end(storage, log.OPTIMIZE, before, log.ACTIVE, replace(old, segments=segments))
     return len(segments)
 
 
-def _merged(storage: IndexStorage, definition: TreeDefinition, segments: Sequence[TreeSegment]) -> TreeSegment:
-    base = appended_rows([base_of_segment(storage, definition, segment) for segment in segments])
+def _merged(storage: IndexStorage, definition: TreeDefinition, reader: TableReader, segments: Sequence[TreeSegment]) -> TreeSegment:
+    parts = [base_of_segment(storage, definition, segment) for segment in segments]
     files = [file for segment in segments for file in covered_files(storage, segment)]
-    return write_segment(storage, definition, built_tree(definition, base), base, files)
+    with closing(reader.together(definition, parts)) as base:
+        return write_segment(storage, definition, built_tree(definition, base), base, files)
 
 
 def stale_files(

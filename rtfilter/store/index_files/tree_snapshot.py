@@ -18,6 +18,7 @@ from rtfilter.store.index_files.snapshot import (
     data_file_from_dict,
     data_file_to_dict,
 )
+from rtfilter.store.index_files.tree_measures import MEASURE_FUNCTIONS, measure_parts
 from rtfilter.store.sketches.domain import domain_of
 
 # The folder of a store that holds its star-trees. No index has this name.
@@ -25,7 +26,6 @@ TREES_FOLDER = "@star_trees"
 KIND = "star_tree"
 MOST_DIMENSIONS = 12
 MOST_MEASURES = 64
-MEASURE_FUNCTIONS = ("count", "sum", "min", "max", "avg")
 # Larger leaves than all rows that a tree may have mean no more.
 LARGEST_LEAF = MOST_ROWS
 # Rows of a tree in one file: some ten million rows of a segment are a few files.
@@ -187,7 +187,7 @@ def _definition(entry: Mapping[str, Any]) -> TreeDefinition:
     if strangers:
         raise ValueError(f"{strangers[0]!r:.40} is no dimension, or of a type that a tree can't order")
     for measure in measures:
-        function, _, column = measure.removesuffix(")").partition("(")
+        function, column, _ = measure_parts(measure)
         if function not in MEASURE_FUNCTIONS or (column not in types and measure != "count(*)"):
             raise ValueError(f"{measure!r:.40} is no measure of a column whose type is known")
     max_leaf = bounded_count(entry["max_leaf"], LARGEST_LEAF, "max_leaf")

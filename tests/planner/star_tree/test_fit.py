@@ -243,6 +243,39 @@ def test_functions_that_no_tree_gives(aggregate: dict[str, Any], reason: TreeRea
     assert refusal(aggregate) == reason
 
 
+SKETCHES = replace(FACTS, stored=FACTS.stored | {"theta_sketch_agg(name, 8)", "bitmap_construct_agg(x)"})
+
+
+def test_sketches_that_merge_exactly() -> None:
+    theta = function("theta_sketch_agg", column("name"), literal(8), kind="binary")
+    found = fitted(theta, facts=SKETCHES)
+    assert found.recipes[0].form == {"kind": "sketch", "value": {"stored": "theta_sketch_agg(name, 8)"}}
+    assert found.stored == ("theta_sketch_agg(name, 8)",)
+    bitmap = function("bitmap_construct_agg", BIG, kind="binary")
+    assert form(bitmap, facts=SKETCHES)["value"] == {"stored": "bitmap_construct_agg(x)"}
+    assert form(function("theta_sketch_agg", column("store"), literal(12), kind="binary")) == {"kind": "keep"}
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "reason", "measure"),
+    [
+        (function("theta_sketch_agg", column("name"), literal(12)), TreeReason.NOT_STORED, "theta_sketch_agg(name, 12)"),
+        (function("theta_sketch_agg", column("x"), literal(8)), TreeReason.NOT_STORED, "theta_sketch_agg(x, 8)"),
+        (function("theta_sketch_agg", BIG, literal(8)), TreeReason.NOT_STORED, ""),
+        (function("theta_sketch_agg", column("price"), literal(8)), TreeReason.NOT_STORED, ""),
+        (function("theta_sketch_agg", column("name"), column("day")), TreeReason.NOT_STORED, ""),
+        (function("bitmap_construct_agg", call("BitmapBitPosition", BIG)), TreeReason.NOT_STORED, ""),
+        (function("hll_sketch_agg", column("name"), literal(12)), TreeReason.FUNCTION_NOT_SERVED, ""),
+        (function("hll_sketch_agg", column("store"), literal(12)), TreeReason.FUNCTION_NOT_SERVED, ""),
+        (function("approx_count_distinct", column("name")), TreeReason.FUNCTION_NOT_SERVED, ""),
+    ],
+)
+def test_sketches_of_other_sizes_and_kinds(aggregate: dict[str, Any], reason: TreeReason, measure: str) -> None:
+    with pytest.raises(TreeRefusedError) as caught:
+        fitted(aggregate, facts=SKETCHES)
+    assert (caught.value.refusal.reason, caught.value.refusal.measure) == (reason, measure)
+
+
 def test_floats_where_they_are_wanted() -> None:
     assert form(function("sum", column("amount"), kind="double"), floats=True)["kind"] == "sum"
 

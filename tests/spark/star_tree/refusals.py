@@ -102,6 +102,12 @@ def nulls(scene: Scene) -> None:
     scene.show(table)
 
 
+def sketches(scene: Scene) -> None:
+    table = write_table(scene.folder / "sketches", sales())
+    StarTree.create(scene.spark, str(table), ["store"], ["theta_sketch_agg(name, 8)"], name="cube", max_rows=1_000_000)
+    scene.show(table)
+
+
 def wider_days(scene: Scene) -> None:
     scene.show(scene.table, "day double, store string, x int")
 
@@ -157,6 +163,19 @@ ROWS = (
         "select sum(length(name)) from sales",
         "sum(length(name)) sums an expression that can't be made of stored sums.",
         title="an expression",
+    ),
+    Row(
+        TreeReason.NOT_STORED,
+        "select theta_sketch_agg(name, 12) from sales",
+        "theta_sketch_agg(name, 12) needs sketches of its own size, and the tree holds theta_sketch_agg(name, 8).",
+        title="sketches of another size",
+        prepare=sketches,
+    ),
+    Row(
+        TreeReason.FUNCTION_NOT_SERVED,
+        "select store, hll_sketch_estimate(hll_sketch_agg(name, 12)) > 0 from sales group by store",
+        "hll_sketch_agg(name, 12): the bytes and the estimates of such a sketch depend on the order of rows.",
+        title="sketches that depend on the order of rows",
     ),
     Row(
         TreeReason.MAY_OVERFLOW,

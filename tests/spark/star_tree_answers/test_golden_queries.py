@@ -266,6 +266,49 @@ def test_sums_of_expressions_of_two_measures(cube: Cube) -> None:
     cube.both("select sum(x + x) from t", reason="MAY_OVERFLOW")
 
 
+def test_sketches_are_those_of_all_rows(cube: Cube) -> None:
+    """Pinot #12839: the size of a sketch was not looked at. Two forms of one sketch (S13) are one stored column."""
+    count = 3_000
+    columns = {
+        "k": [(1, 2, None)[i % 3] for i in range(count)],
+        "d": [i % 7 for i in range(count)],
+        "user": [None if i % 11 == 0 else f"u{i * 7 % 1_000}" for i in range(count)],
+        "n": pa.array([i % 5 for i in range(count)], pa.int32()),
+        "none": pa.array([None] * count, pa.int64()),
+    }
+    place = cube.table("t", columns, files=2)
+    measures = ["theta_sketch_agg(user, 5)", "theta_sketch_agg(user)", "theta_sketch_agg(none, 4)", "bitmap_construct_agg(n)"]
+    estimate = cube.tree("t", ["k", "d"], measures, dry_run=True)
+    tree = cube.tree("t", ["k", "d"], measures)
+    assert estimate.rows == tree.stats()["rows"] and estimate.bytes > 0  # type: ignore[attr-defined]
+    of_size = "theta_sketch_agg(user, 5) as s, theta_sketch_estimate(theta_sketch_agg(user, 5)) as e"
+    for sql in (
+        f"select k, {of_size} from t group by k",
+        f"select {of_size} from t where d in (1, 2)",
+        f"select {of_size}, theta_sketch_agg(none, 4), bitmap_construct_agg(n) from t where k = 9",
+        "select d, theta_sketch_estimate(theta_sketch_agg(user)), theta_sketch_agg(none, 4) from t group by d",
+        "select k, bitmap_count(bitmap_construct_agg(n)), bitmap_construct_agg(n) filter (where d > 4) from t group by k",
+        "select k, theta_sketch_agg(d, 6), bitmap_construct_agg(d) from t group by k",
+    ):
+        assert cube.both(sql), sql
+    ((users,),) = cube.both("select theta_sketch_estimate(theta_sketch_agg(user, 5)) from t")
+    assert 500 < users < 1_800
+    cube.both("select theta_sketch_agg(user, 8) from t", reason="NOT_STORED")
+    cube.both("select hll_sketch_estimate(hll_sketch_agg(user, 12)) > 0 from t", reason="FUNCTION_NOT_SERVED")
+    cube.both("select approx_count_distinct(user) from t", reason="FUNCTION_NOT_SERVED")
+    late = {**{name: values[:50] for name, values in columns.items()}, "d": [6] * 50, "user": [f"late{i}" for i in range(50)]}
+    pq.write_table(pa.table(late), place / "late.parquet")
+    cube.show("t")
+    hybrid = f"select k, {of_size}, bitmap_construct_agg(n) from t where d = 6 group by k"
+    cube.both(hybrid)
+    assert decided(cube.spark)[0]["raw_files"] == 1
+    tree.refresh()
+    cube.both(hybrid)
+    assert tree.optimize() == 1
+    cube.both(hybrid)
+    assert decided(cube.spark)[0]["raw_files"] == 0
+
+
 def test_many_ranges_of_rows_are_a_short_text_in_the_plan(cube: Cube) -> None:
     count = 4_000
     cube.table("t", {"a": [i % 200 for i in range(count)], "b": [i % 17 for i in range(count)], "x": list(range(count))})

@@ -2,7 +2,7 @@ package org.apache.spark.sql.execution.rtfilter
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.{SparkVersion => _, _}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Average, Count, Max, Min, Sum}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Average, Count, Max, Min, Sum, ThetaSketchAgg}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -42,9 +42,7 @@ final class StarFragment(val aggregate: Aggregate, hasTrees: HadoopFsRelation =>
     "function" -> (e.aggregateFunction match {
       case average: Average => if (average.evalMode == EvalMode.TRY) "try_avg" else "avg"
       case sum: Sum => if (sum.evalContext.evalMode == EvalMode.TRY) "try_sum" else "sum"
-      case _: Count => "count"
-      case _: Min => "min"
-      case _: Max => "max"
+      case own @ (_: Count | _: Min | _: Max | _: ThetaSketchAgg | _: BitmapConstructAgg) => own.prettyName
       // A user's function may be called as Spark's own.
       case other if StarFragment.Own(other.prettyName) => other.getClass.getSimpleName
       case other => other.prettyName
@@ -107,7 +105,7 @@ final class StarFragment(val aggregate: Aggregate, hasTrees: HadoopFsRelation =>
 
 object StarFragment {
   private val Deepest = 20
-  private val Own = Set("sum", "avg", "count", "min", "max")
+  private val Own = Set("sum", "avg", "count", "min", "max", "theta_sketch_agg", "bitmap_construct_agg")
 
   /** Exactly Spark's own Parquet reader; a bucketed table is one too. */
   def plain(table: LogicalRelation): Option[HadoopFsRelation] =

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
 
 /**
  * An aggregate with the rows of a star-tree in place of one of its tables, as the host's answer says: docs/protocol.md, "star". Checked on 4.3:
- * LogicalRelation (five arguments), HadoopFsRelation.
+ * LogicalRelation (five arguments), HadoopFsRelation, that unions of theta sketches are the bytes of the sketch of all rows.
  */
 final class TreePlan(session: SparkSession, fragment: StarFragment, answer: JsonNode, decision: String) {
   private val number = answer.get("relation").asInt
@@ -100,6 +100,8 @@ final class TreePlan(session: SparkSession, fragment: StarFragment, answer: Json
           case "sum" => Sum(of.get)
           case "min" => Min(of.get)
           case "max" => Max(of.get)
+          case "theta_sketch_agg" => new ThetaSketchAgg(of.get, s.get("size").asInt)
+          case "bitmap_construct_agg" => BitmapConstructAgg(if (of.get.dataType == LongType) of.get else Cast(of.get, LongType, None))
         }
         Alias(function.toAggregateExpression(), s.get("name").asText)()
       }
@@ -127,6 +129,9 @@ final class Recipes(fragment: StarFragment, stored: Map[String, Attribute], reci
         else exactly(own.copy(child = form(value, e.dataType)).toAggregateExpression(false, e.filter), e.dataType)
       case ("min", own: Min) => own.copy(child = form(value, e.dataType)).toAggregateExpression(false, e.filter)
       case ("max", own: Max) => own.copy(child = form(value, e.dataType)).toAggregateExpression(false, e.filter)
+      // The stored sketches as one: what all rows give.
+      case ("sketch", own: ThetaSketchAgg) => new ThetaUnionAgg(form(value, e.dataType), own.right).toAggregateExpression(false, e.filter)
+      case ("sketch", _: BitmapConstructAgg) => BitmapOrAgg(form(value, e.dataType)).toAggregateExpression(false, e.filter)
       case ("average", _) =>
         val (total, count) = (stored(value.get("stored").asText), sum(stored(recipe.get("count").get("stored").asText)))
         if (recipe.get("as").asText == "double") {

@@ -99,7 +99,7 @@ class StarTree(StoredHandle):
         Args:
             spark: Groups the table's rows; None: this process does, for small tables without partition columns.
             dimensions: 1 to 12 columns, in the order in which the tree splits: those with many values first.
-            measures: Texts such as "count(*)", "sum(price)", "avg(price)", "min(day)".
+            measures: Texts such as "count(*)", "sum(price)", "avg(price)", "min(day)", "theta_sketch_agg(user, 12)".
             max_leaf: So many rows are read one by one at most; more are split further. 0 is the default, 10,000.
             no_star: Dimensions that every query names, whose values need not be summed up.
             max_rows: A share of the table's rows, such as "10%", or a number: a tree of more is refused.

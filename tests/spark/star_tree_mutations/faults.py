@@ -73,6 +73,9 @@ IN_HOST: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "the node of nulls is skipped": _patched(star_trees, "visit", _without_null_nodes),
     "rows of the tree are counted": lambda: mock.patch.dict(recipes._RECIPES, count=_rows_of_the_tree),
     "values are counted as rows are": _patched(star_trees, "_counts", lambda *_: False),
+    "the size of a sketch is not looked at": _patched(
+        recipes, "stored_name", lambda function, column, _: f"{function}({column}, 5)"
+    ),
     "a sum of two measures forgets nulls": _patched(star_trees, "facts_of", _no_nulls),
 }
 

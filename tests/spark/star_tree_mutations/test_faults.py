@@ -24,6 +24,8 @@ QUERIES = {
     "S5": "select country, sum(n) from sales where browser in ('Firefox', 'Safari') and locale in ('en', 'es') group by country",
     "S9, a filter": "select country, sum(n) filter (where browser = 'Safari') from sales group by country",
     "S11": "select d0, count(x), count(*) from nulls group by d0",
+    "S12": "select theta_sketch_estimate(theta_sketch_agg(user, 8)) from sales",
+    "S13": "select theta_sketch_agg(user, 5), theta_sketch_estimate(theta_sketch_agg(user, 5)) from sales",
     "S15": "select count(*), sum(n) from sales where country = 'DE'",
     "S17": "select d0, sum(x) from nulls group by d0",
     "S18": "select country, sum(n) from leaves where locale = 'es' group by country",
@@ -31,8 +33,8 @@ QUERIES = {
     "S26": "select name, sum(w), sum(n) from sales join places using (country) group by name",
     "nulls between measures": "select sum(x + z) from nulls",
 }
-# Nothing else asks for them; a tree that does without them reads the table.
-REFUSED = ("nulls between measures",)
+# No tree answers them.
+REFUSED = ("S12", "nulls between measures")
 
 
 def _table(spark: SparkSession, folder: Path, name: str, table: pa.Table) -> str:
@@ -48,9 +50,10 @@ def right(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     """The answers of the queries without the layer."""
     folder = tmp_path_factory.mktemp("tables")
     columns = dict(zip((*SALES, "n"), map(list, zip(*SEED * TIMES, strict=True)), strict=True))
+    users = {"user": [f"u{number}" for number in range(len(SEED) * TIMES)]}
     for name, max_leaf in (("sales", 1), ("leaves", 10_000)):
-        place = _table(spark, folder, name, pa.table(columns))
-        measures = ["count(*)", "sum(n)", "min(n)", "max(n)"]
+        place = _table(spark, folder, name, pa.table({**columns, **users}))
+        measures = ["count(*)", "sum(n)", "min(n)", "max(n)", *(["theta_sketch_agg(user, 5)"] if name == "sales" else [])]
         StarTree.create(spark, place, SALES, measures, name="cube", max_leaf=max_leaf, max_rows=1_000_000)
     nulls = {
         "d0": [None, None, "a", "a", "b"] * TIMES,

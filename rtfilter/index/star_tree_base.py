@@ -17,19 +17,20 @@ from rtfilter.bridge.session_clones import cloned
 from rtfilter.errors import IndexDefinitionError, IndexStorageError
 from rtfilter.index.arrow_types import spark_type_of
 from rtfilter.index.index_places import file_access
+from rtfilter.index.large_trees.merged_segments import merged_groups
 from rtfilter.index.large_trees.merges import merge_of
-from rtfilter.index.large_trees.scratch import scratch_of, spark_told
-from rtfilter.index.large_trees.spark_groups import SparkGroups, totals
+from rtfilter.index.large_trees.scratch import kept_in, scratch_of, spark_told
+from rtfilter.index.large_trees.spark_groups import spark_groups
 from rtfilter.index.tables import is_path, listed_table, path_for_spark, path_of_uri
 from rtfilter.star_tree.actions.stored_base import base_columns
 from rtfilter.star_tree.actions.tree_actions import measures_of
-from rtfilter.star_tree.base_rows import BaseRows, appended_rows, grouped_rows, measured, summed_exactly
+from rtfilter.star_tree.base_rows import BaseRows, grouped_rows, measured, summed_exactly
 from rtfilter.star_tree.groups import LargeGroups
 from rtfilter.star_tree.row_types import rows_schema
 from rtfilter.star_tree.states import COUNT, combined, count_name, largest_value, stored_functions, stored_name
 from rtfilter.store.index_actions.listing import ListedTable
 from rtfilter.store.index_files.sketching import TableFile
-from rtfilter.store.index_files.tree_snapshot import TreeDefinition
+from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment
 from rtfilter.store.parquet.paths import is_remote
 from rtfilter.store.remote.remote_table import RemoteFile
 from rtfilter.store.sketches.domain import pack_values, why_no_values
@@ -76,19 +77,18 @@ class SparkReader:
             few = _grouped_frame(self._frame(definition, files).limit(rows), definition)
             return groups_of(few, definition) if _has_sketches(definition) else _collected(few, definition)
 
-    def together(self, definition: TreeDefinition, parts: Sequence[BaseRows]) -> BaseRows | LargeGroups:
-        """As TableReader has it."""
-        base = appended_rows(parts)
-        if not _has_sketches(definition):
-            return base
-        with spark_told(self.table):
-            return _regrouped(cloned(self.spark, _CONF), definition, base)
-
     def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows | LargeGroups:
         """As TableReader has it; by one Spark job, and larger ones by more."""
         with spark_told(self.table):
             frame = _grouped_frame(self._frame(definition, files), definition)
             return groups_of(frame, definition)
+
+    def merged(self, definition: TreeDefinition, place: str, segments: Sequence[TreeSegment]) -> LargeGroups | None:
+        """As TableReader has it."""
+        if sum(segment.tree_rows for segment in segments) <= MOST_GROUPS_HERE and not _has_sketches(definition):
+            return None
+        with spark_told(self.table):
+            return merged_groups(cloned(self.spark, _CONF), definition, place, segments)
 
     def _frame(self, definition: TreeDefinition, files: Sequence[TableFile]) -> DataFrame:
         listed = self.listed()
@@ -99,19 +99,11 @@ class SparkReader:
 
 def groups_of(frame: DataFrame, definition: TreeDefinition) -> BaseRows | LargeGroups:
     """A frame of grouped rows, kept: here, or where Spark has put it if it is large."""
-    scratch = scratch_of(frame.sparkSession)
-    try:
-        kept = scratch.keep(frame)
-        groups = scratch.rows(kept)
-        if groups > MOST_GROUPS_HERE or _has_sketches(definition):
-            columns = measured(measures_of(definition))
-            _, table_rows, counted = totals(kept, columns)
+    with kept_in(scratch_of(frame.sparkSession), frame) as (scratch, kept):
+        if scratch.rows(kept) > MOST_GROUPS_HERE or _has_sketches(definition):
             largest = _largest(kept.agg(*_extremes(definition)).toArrow(), definition)
-            return SparkGroups(definition, scratch, kept, groups, table_rows, counted, largest)
+            return spark_groups(scratch, kept, definition, largest)
         found = _base_rows(pa.concat_tables(scratch.tables(kept)), definition)
-    except BaseException:
-        scratch.close()
-        raise
     scratch.close()
     return found
 
@@ -119,21 +111,6 @@ def groups_of(frame: DataFrame, definition: TreeDefinition) -> BaseRows | LargeG
 def _has_sketches(definition: TreeDefinition) -> bool:
     """Whether only Spark can make its tree."""
     return any(measure.is_sketch for measure in measures_of(definition))
-
-
-def _regrouped(spark: SparkSession, definition: TreeDefinition, base: BaseRows) -> LargeGroups:
-    """Grouped rows in Spark, equal groups made one."""
-    scratch = scratch_of(spark)
-    try:
-        frame, columns = scratch.frame(base.table), measured(measures_of(definition))
-        keys = [name for name in frame.columns if name[0] == "d" and name[1:].isdigit()]
-        merged = [merge_of(name).of_states(_column(name)).alias(name) for name in frame.columns if name not in keys]
-        kept = scratch.keep(frame.groupBy(*keys).agg(*merged))
-        groups, table_rows, counted = totals(kept, columns)
-        return SparkGroups(definition, scratch, kept, groups, table_rows, counted, base.largest)
-    except BaseException:
-        scratch.close()
-        raise
 
 
 def _collected(frame: DataFrame, definition: TreeDefinition) -> BaseRows:
@@ -220,14 +197,14 @@ class LocalReader:
         """None: all is in memory, and counted there."""
         return None
 
+    def merged(self, definition: TreeDefinition, place: str, segments: Sequence[TreeSegment]) -> LargeGroups | None:
+        """None: all is in memory."""
+        _require_no_sketches(definition)
+        return None
+
     def sampled(self, definition: TreeDefinition, files: Sequence[TableFile], rows: int) -> BaseRows:
         """All rows, since all is in memory."""
         return self.grouped(definition, files)
-
-    def together(self, definition: TreeDefinition, parts: Sequence[BaseRows]) -> BaseRows:
-        """As TableReader has it."""
-        _require_no_sketches(definition)
-        return appended_rows(parts)
 
     def grouped(self, definition: TreeDefinition, files: Sequence[TableFile]) -> BaseRows:
         """As TableReader has it."""

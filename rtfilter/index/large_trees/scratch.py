@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -53,6 +53,16 @@ def scratch_of(spark: SparkSession) -> Scratch:
     return FileScratch(spark) if is_local(spark.sparkContext) else BlockScratch(spark)
 
 
+@contextmanager
+def kept_in(scratch: Scratch, frame: DataFrame) -> Iterator[tuple[Scratch, DataFrame]]:
+    """Keeps a frame; after an error nothing is kept any more."""
+    try:
+        yield scratch, scratch.keep(frame)
+    except BaseException:
+        scratch.close()
+        raise
+
+
 class FileScratch:
     """Parquet files in a folder of this machine."""
 
@@ -67,8 +77,8 @@ class FileScratch:
     def keep(self, frame: DataFrame) -> DataFrame:
         names, path = frame.columns, self._next()
         plain = frame.toDF(*(f"c{number}" for number in range(len(names))))
-        plain.write.option("compression", "snappy").option("maxRecordsPerFile", 0).parquet(_uri(path))
-        return self._remembered(self._spark.read.schema(plain.schema).parquet(_uri(path)).toDF(*names), path)
+        plain.write.option("compression", "snappy").option("maxRecordsPerFile", 0).parquet(f"file:{path}")
+        return self._remembered(self._spark.read.schema(plain.schema).parquet(spark_path(path)).toDF(*names), path)
 
     def rows(self, kept: DataFrame) -> int:
         return sum(pq.read_metadata(path).num_rows for path in self._files(kept))
@@ -86,7 +96,7 @@ class FileScratch:
         # Spark takes dates and times of its own files as they are.
         about = {"org.apache.spark.version": "4.0.0"}
         pq.write_table(table.replace_schema_metadata(about), os.path.join(path, "part-0.parquet"), store_schema=False)
-        return self._spark.read.parquet(_uri(path))
+        return self._spark.read.parquet(spark_path(path))
 
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -105,9 +115,10 @@ class FileScratch:
         return [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".parquet")]
 
 
-def _uri(path: str) -> str:
-    """Whatever Spark's own filesystem is, these files are here."""
-    return Path(path).as_uri()
+def spark_path(path: str) -> str:
+    """A path of one file or directory for Spark's reader, which takes some signs for patterns."""
+    text = re.sub(r"([\\{}\[\]*?^])", r"\\\1", path)
+    return f"file:{text}" if path.startswith("/") else text
 
 
 class BlockScratch:

@@ -15,6 +15,7 @@ from rtfilter.index.large_trees.row_keys import KeyLayout
 from rtfilter.index.large_trees.scratch import Scratch, spark_told
 from rtfilter.index.large_trees.spark_nodes import KeyedRows, grown
 from rtfilter.index.large_trees.tree_rows import SparkTree
+from rtfilter.star_tree.base_rows import measured
 from rtfilter.star_tree.groups import Place
 from rtfilter.star_tree.measures import parse_measures
 from rtfilter.star_tree.row_types import arrow_type_of
@@ -101,6 +102,13 @@ def _state(frame: DataFrame, name: str) -> Column:
     column, spark_type = stored_column(name), frame.schema[name].dataType
     is_extreme = name.startswith(("min(", "max(")) and spark_type.simpleString() in ("float", "double")
     return (column + F.lit(0.0)).cast(spark_type) if is_extreme else column
+
+
+def spark_groups(scratch: Scratch, kept: DataFrame, definition: TreeDefinition, largest: Mapping[str, int]) -> SparkGroups:
+    """Grouped rows that are kept."""
+    measures = parse_measures(definition.measures, definition.types, floats=definition.floats)
+    groups, table_rows, counted = totals(kept, measured(measures))
+    return SparkGroups(definition, scratch, kept, groups, table_rows, counted, largest)
 
 
 def totals(frame: DataFrame, columns: Sequence[str]) -> tuple[int, int, dict[str, int]]:

@@ -14,7 +14,7 @@ from rtfilter.star_tree.tree_files import CoveredFile
 from rtfilter.store.index_actions.listing import ListedTable
 from rtfilter.store.index_files.catalog import stored_path
 from rtfilter.store.index_files.sketching import TableFile
-from rtfilter.store.index_files.tree_snapshot import TreeDefinition
+from rtfilter.store.index_files.tree_snapshot import TreeDefinition, TreeSegment
 from rtfilter.store.parquet.footer_digest import footer_digest, read_tail
 from rtfilter.store.parquet.table_footer import table_footer
 
@@ -48,12 +48,12 @@ class TableReader(Protocol):
         """About so many rows of these files, grouped. Raises as `grouped`."""
         ...
 
-    def together(self, definition: TreeDefinition, parts: Sequence[BaseRows]) -> BaseRows | LargeGroups:
-        """Grouped rows of several segments, to be closed; the same group may be there twice in rows of this process.
+    def merged(self, definition: TreeDefinition, place: str, segments: Sequence[TreeSegment]) -> LargeGroups | None:
+        """The groups of several segments of the tree in this place, to be closed; None where this process can hold and merge them.
 
         Raises:
             IndexDefinitionError: it has sketches, and there is no Spark that merges them.
-            IndexStorageError: Spark has failed.
+            IndexStorageError: they can't be read.
         """
         ...
 

@@ -12,7 +12,7 @@ from rtfilter.star_tree.actions.partition_parts import Part, common_partition, p
 from rtfilter.star_tree.actions.row_limit import NO_LIMIT, GroupCounts, RowLimit, group_counts, refuse_base, refuse_tree
 from rtfilter.star_tree.actions.stored_base import base_of_segment
 from rtfilter.star_tree.actions.table_reader import Footer, Say, TableReader, footer_of, footers_of, silent
-from rtfilter.star_tree.base_rows import BaseRows
+from rtfilter.star_tree.base_rows import BaseRows, appended_rows
 from rtfilter.star_tree.groups import BuiltTree, LargeGroups, Place
 from rtfilter.star_tree.measures import Measure, parse_measures
 from rtfilter.star_tree.tree_files import CoveredFile, covered_files, write_segment
@@ -132,9 +132,14 @@ def optimize(storage: IndexStorage, reader: TableReader, say: Say = silent) -> i
 
 
 def _merged(storage: IndexStorage, definition: TreeDefinition, reader: TableReader, segments: Sequence[TreeSegment]) -> TreeSegment:
-    parts = [base_of_segment(storage, definition, segment) for segment in segments]
     files = [file for segment in segments for file in covered_files(storage, segment)]
-    with closing(reader.together(definition, parts)) as base:
+    large = reader.merged(definition, storage.place, segments)
+    base: BaseRows | LargeGroups
+    base = appended_rows([base_of_segment(storage, definition, each) for each in segments]) if large is None else large
+    with closing(base):
+        expected = sum(segment.table_rows for segment in segments)
+        if base.table_rows != expected:
+            raise IndexStorageError(f"the star-tree in {storage.place} has {base.table_rows} of {expected} rows of the table.")
         return write_segment(storage, definition, built_tree(definition, base), base, files)
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import os
-import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,10 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rtfilter import StarTree
-from rtfilter.index import star_tree_base
-from rtfilter.store.index_files.log import read_log
-from rtfilter.store.index_files.storage import LocalStorage
-from rtfilter.store.index_files.tree_snapshot import TreeSnapshot
+from rtfilter.index.large_trees import row_keys, scratch
+from tests.spark.star_tree.two_builders import assert_same, built_by_spark
 
 CASES = 50
 MEASURES = (
@@ -75,26 +70,14 @@ def random_table(r: np.random.Generator, dimensions: int) -> pa.Table:
     return pa.table(columns | {name: _with_nulls(r, values) for name, values in measured.items()})
 
 
-def snapshot(tree: StarTree) -> TreeSnapshot:
-    found = read_log(LocalStorage(tree.place)).tree
-    assert found is not None
-    return found
-
-
-def assert_same(one: StarTree, other: StarTree) -> None:
-    """The same nodes, values and rows in the same order, and the same files, which have the names of their content."""
-    for mine, its in zip(snapshot(one).segments, snapshot(other).segments, strict=True):
-        for file, same in zip((mine.values, mine.nodes, *mine.rows), (its.values, its.nodes, *its.rows), strict=True):
-            tables = [pq.read_table(os.path.join(tree.place, each.name)) for tree, each in ((one, file), (other, same))]
-            for name in tables[0].column_names:
-                assert repr(tables[0].column(name).to_pylist()) == repr(tables[1].column(name).to_pylist()), name
-        assert replace(mine, files=its.files) == its and its.tree_rows
-
-
 @pytest.mark.parametrize("case", range(CASES))
 def test_the_same_files(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: int) -> None:
+    """Every third one with keys of several words, every fifth in several parts, every seventh without files of this machine."""
     r = np.random.default_rng(case)
-    dimensions = int(r.integers(1, 6))
+    own, dimensions = spark.newSession(), int(r.integers(1, 6))
+    own.conf.set("spark.sql.shuffle.partitions", 3 if case % 5 == 0 else 1)
+    monkeypatch.setattr(row_keys, "_WORD_BITS", 13 if case % 3 == 0 else 63)
+    monkeypatch.setattr(scratch, "is_local", lambda _: case % 7 != 0)
     (tmp_path / "t").mkdir()
     pq.write_table(random_table(r, dimensions), tmp_path / "t" / "part.parquet")
     names = [f"dim {number}" for number in range(dimensions)]
@@ -105,12 +88,10 @@ def test_the_same_files(spark: SparkSession, tmp_path: Path, monkeypatch: pytest
         "name": "cube",
     }
     table = str(tmp_path / "t")
-    here = StarTree.create(spark, table, names, asked, location=str(tmp_path / "here"), **options)
-    monkeypatch.setattr(star_tree_base, "MOST_GROUPS_HERE", 0)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    os.mkdir(tmp_path / "scratch")
-    there = StarTree.create(spark, table, names, asked, location=str(tmp_path / "there"), **options)
+    here = StarTree.create(None, table, names, asked, location=str(tmp_path / "here"), **options)
+    there = built_by_spark(
+        monkeypatch, tmp_path, StarTree.create, own, table, names, asked, location=str(tmp_path / "there"), **options
+    )
     assert_same(here, there)
     assert here.last_build is not None and there.last_build is not None
     assert here.last_build.base_rows == there.last_build.base_rows
-    assert os.listdir(tmp_path / "scratch") == []

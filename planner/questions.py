@@ -10,6 +10,7 @@ from typing import Any
 from planner.cost.sizes import estimates_of, smaller_builds_first
 from planner.decision.figures import DecideSettings, FilterDecision, FilterFigures
 from planner.decision.gains import gains_of
+from planner.decision.key_first import judge_key_first
 from planner.decision.outcome import decision_of, judge_filter
 from planner.decision.row_tests import judge_rows
 from planner.decision.shares import Left, most_selective_first
@@ -105,7 +106,8 @@ def static(plan: Plan, settings: PlanSettings, indexes: Mapping[int, Sequence[Sc
 DECIDE = (
     Pass("gains", "What the filter saves and costs by exact figures, beside the filters decided before it.", gains_of),
     Pass("rows", "Whether rows are tested one by one.", judge_rows),
-    Pass("outcome", "Whether it is applied, for its packs or for its rows.", judge_filter),
+    Pass("key_first", "Whether the reader decodes its column before the others.", judge_key_first),
+    Pass("outcome", "Whether it is applied: for its packs, for its rows, or in the reader.", judge_filter),
     Pass("decision", "The decision in the form that the bridge gets.", decision_of),
 )
 

@@ -56,6 +56,14 @@ OPTIONS: tuple[Option, ...] = (
         one_of(COST_MODES),
     ),
     Option(
+        "rtfilter.keyFirst",
+        "choice",
+        "auto",
+        "",
+        "Whether the reader decodes join keys first and then only pages with a partner: auto where it may pay, always, or never.",
+        one_of(COST_MODES),
+    ),
+    Option(
         "rtfilter.packs.enabled",
         "boolean",
         True,
@@ -291,6 +299,7 @@ class Options:
     enabled: bool
     kinds: tuple[str, ...]
     cost: str
+    key_first: str
     packs_enabled: bool
     gate_enabled: bool
     set_max_keys: int

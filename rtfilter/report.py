@@ -22,6 +22,7 @@ from rtfilter.report_plan import (
     warnings_of,
     why_empty,
 )
+from rtfilter.report_scans import ScanReport, scan_report
 from rtfilter.report_table import Column, ShownAsTable, Table, number_text, share_text
 from rtfilter.report_trees import TreeReport, tree_reports, trees_text, used_tree
 
@@ -141,31 +142,6 @@ class FilterReport:
         return f"{text} {NOT_RUN_SENTENCE}" if self.decision == APPLIED and self.ran is False else text
 
 
-@dataclass(frozen=True)
-class ScanReport:
-    """One scan that was narrowed, by Spark's own metrics; None where Spark had none.
-
-    `packs_kept`: what the fill left of its packs, by all its filters together; `packs_read`: what tasks have read of those, fewer
-    where conditions of the query itself or what the reader knows besides (dictionaries, column indexes) reject some too.
-    `rows_skipped`: rows of kept packs in batches that the reader left out, as none of them had a partner.
-    """
-
-    table: str
-    packs_total: int | None
-    packs_kept: int | None
-    packs_read: int | None
-    files_dropped: int | None
-    rows_skipped: int | None
-    output_rows: int | None
-
-    def sentence(self) -> str:
-        packs = share_text(self.packs_read, self.packs_total) or "?"
-        kept = f" ({self.packs_kept:,} kept)" if self.packs_kept not in (None, self.packs_read) else ""
-        dropped, rows = number_text(self.files_dropped) or "?", number_text(self.output_rows) or "?"
-        skipped = f", {self.rows_skipped:,} rows left out in batches" if self.rows_skipped else ""
-        return f"scan of {self.table}: {packs} packs read{kept}, {dropped} files not opened{skipped}, {rows} rows out"
-
-
 @dataclass(frozen=True, repr=False)
 class Report(ShownAsTable):
     """What each filter of one executed query did. Printed as text, shown as a table in a notebook.
@@ -230,7 +206,7 @@ def report_from_record(record: Json) -> Report:
     return Report(
         query=str(record.get("description") or ("an RDD" if execution is None else f"execution {execution}")),
         filters=filters,
-        scans=tuple(_scan_report(scan) for scan in record.get("scans") or () if _has_run(scan)),
+        scans=tuple(scan_report(scan) for scan in record.get("scans") or () if _has_run(scan)),
         warnings=tuple(dict.fromkeys([*warnings_of([record, *decisions]), *_errors(decisions), *_errors(fills)])),
         planning_ms=float(sum(decision.get("ms") or 0.0 for decision in decisions)),
         execution=execution,
@@ -369,10 +345,3 @@ def _entry(name: str, known: Json) -> FilterReport:
         ran=known.get("ran"),
         **values,
     )
-
-
-def _scan_report(scan: Json) -> ScanReport:
-    counts = [
-        scan.get(key) for key in ("packs_total", "packs_kept", "packs_read", "files_dropped", "rows_skipped", "numOutputRows")
-    ]
-    return ScanReport(str(scan.get("table") or "?"), *counts)

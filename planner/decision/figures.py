@@ -48,6 +48,8 @@ class FilterFigures:
     files_rejected: int = 0
     # Rows of packs of which every row surely passes.
     rows_sure: int = 0
+    # Its column's type where the Parquet reader can test it: one column of whole numbers or dates, no nulls to keep. Else empty.
+    tested_type: str = ""
 
     @property
     def key_span(self) -> int | None:
@@ -57,18 +59,20 @@ class FilterFigures:
 
 @dataclass(frozen=True, slots=True)
 class DecideSettings:
-    """`cost` and `bloom_fpp` as in the options of these names; `machine` is what times are estimated with."""
+    """`cost`, `bloom_fpp` and `key_first` as in the options of these names; `machine` is what times are estimated with."""
 
     cost: str = "auto"
     machine: Machine = field(default_factory=Machine)
     bloom_fpp: float = 0.01
+    key_first: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class FilterDecision:
     """What is done with a filled filter. `push` is the form that the Parquet reader gets, `rows` whether rows are tested above it.
 
-    A filter is applied when it rejects packs or tests rows. `reason` is about packs and the whole, `rows_reason` about the rows.
+    A filter is applied when it rejects packs, tests rows, or is what the reader decodes first (`key_first`). `reason` is about
+    packs and the whole, `rows_reason` about the rows.
     `estimated_gain_ms` is what it saves from here on, less what sending and testing it take, and what a wait for it has saved;
     an applied filter has none below 0. `estimated_cost_ms` is what waiting and asking for verdicts took, whatever is decided.
     """
@@ -90,6 +94,7 @@ class FilterDecision:
     dictionary: bool
     rows: bool
     rows_reason: str
+    key_first: bool = False
 
     @property
     def applied(self) -> bool:

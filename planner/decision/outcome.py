@@ -16,11 +16,13 @@ from planner.decision.figures import (
     FilterFigures,
 )
 from planner.decision.gains import Gains
+from planner.decision.key_first import KeyFirst
 from planner.reasons import (
     APPLIED,
     COST_NEVER,
     FOOTERS_NOT_KNOWN,
     GAIN_TOO_SMALL,
+    KEY_FIRST,
     REJECTS_NO_PACK,
     ROWS_ONLY,
     ROWS_TESTED,
@@ -31,11 +33,13 @@ from planner.reasons import (
 MOST_KEYS_FOR_DICTIONARY = 64
 
 
-def judge_filter(figures: FilterFigures, gains: Gains, rows: Refusal, settings: DecideSettings) -> Refusal:
-    """What becomes of a filter as a whole; `rows` is what `judge_rows` says."""
+def judge_filter(figures: FilterFigures, gains: Gains, rows: Refusal, key_first: KeyFirst, settings: DecideSettings) -> Refusal:
+    """What becomes of a filter as a whole; `rows` and `key_first` are what `judge_rows` and `judge_key_first` say."""
     if settings.cost == "never":
         return Refusal(COST_NEVER, "rtfilter.cost is never: no filter is applied.")
     tested = rows.reason == ROWS_TESTED
+    if figures.packs_rejected == 0 and not tested and key_first.starts:
+        return Refusal(KEY_FIRST, f"{_why_no_pack(figures)} {key_first.detail}")
     if figures.packs_rejected == 0 and not tested:
         if rows.reason == GAIN_TOO_SMALL:
             return Refusal(GAIN_TOO_SMALL, f"{_why_no_pack(figures)} {rows.detail}")
@@ -52,7 +56,8 @@ def judge_filter(figures: FilterFigures, gains: Gains, rows: Refusal, settings: 
     if figures.packs_rejected == 0:
         return Refusal(ROWS_ONLY, f"{_why_no_pack(figures)} {rows.detail}")
     packs = f"It {_rejects(figures)}, which saves about {gains.packs_ms:,.1f} ms."
-    return Refusal(APPLIED, f"{packs} {rows.detail}" if tested else packs)
+    first = f" {key_first.detail}" if key_first.starts else ""
+    return Refusal(APPLIED, f"{packs} {rows.detail}{first}" if tested else packs + first)
 
 
 def _why_no_pack(figures: FilterFigures) -> str:
@@ -86,10 +91,11 @@ def _why_no_footer(figures: FilterFigures) -> str:
     return f"{files} {verb} that was read in time."
 
 
-def decision_of(figures: FilterFigures, gains: Gains, rows: Refusal, outcome: Refusal) -> FilterDecision:
-    """The decision in full. `rows` and `outcome`: what `judge_rows` and `judge_filter` say."""
+def decision_of(figures: FilterFigures, gains: Gains, rows: Refusal, key_first: KeyFirst, outcome: Refusal) -> FilterDecision:
+    """The decision in full. `rows`, `key_first` and `outcome`: what `judge_rows`, `judge_key_first` and `judge_filter` say."""
     tested = rows.reason == ROWS_TESTED
-    applied = outcome.reason in (APPLIED, ROWS_ONLY)
+    applied = outcome.reason in (APPLIED, ROWS_ONLY, KEY_FIRST)
+    first = applied and key_first.starts
     used_ms = gains.packs_ms + (gains.rows_ms if tested else 0.0) - gains.ship_ms if applied else 0.0
     return FilterDecision(
         id=figures.id,
@@ -105,10 +111,11 @@ def decision_of(figures: FilterFigures, gains: Gains, rows: Refusal, outcome: Re
         rows_kept=figures.rows_total - figures.rows_rejected,
         estimated_gain_ms=gains.wait_ms + max(used_ms, 0.0),
         estimated_cost_ms=gains.fill_ms,
-        push=_push_form(figures),
+        push=PUSH_SET if first else _push_form(figures),
         dictionary=applied and worth_testing_dictionaries(figures),
         rows=applied and tested,
         rows_reason=rows.reason,
+        key_first=first,
     )
 
 

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.decision.figures import DecideSettings, FilterDecision, FilterFigures
+from planner.decision.key_first import limits_of
 from planner.decision.shares import most_selective_first, share_passed
 from planner.inputs.row_work import RowWork
 from planner.inputs.table_hints import directive_of
 from planner.plan.snapshot import parse_hints
+from planner.plan.types import is_whole_number
 from planner.questions import decide
 from planner.static.decide import decide_static
 from planner.static.index_remarks import remarked
@@ -125,11 +127,13 @@ def answer_fill(
             for number in most_selective_first(figures)
         ]
         packs_kept = int(np.count_nonzero(keep))
+        key_first = packs_enabled and any(decision.key_first for decision in decisions)
         arrays.append(verdict.for_reading(keep))
         answers.append(
             {
                 "scan": scan.number,
-                "apply": packs_kept < verdict.packs_total or (bool(applied) and own.cost == "always"),
+                "apply": packs_kept < verdict.packs_total or key_first or (bool(applied) and own.cost == "always"),
+                "key_first": limits_of(own.key_first).to_dict() if key_first else None,
                 "packs_total": verdict.packs_total,
                 "packs_kept": packs_kept,
                 "rows_total": verdict.rows_total,
@@ -184,6 +188,7 @@ def _figures(asked: Message, position: int | None, found: StoreVerdict) -> Filte
         column_problem="" if known is None else known.column_problem,
         files_rejected=0 if position is None else verdict.files_rejected(position),
         rows_sure=_rows_sure(asked, position, found),
+        tested_type=_tested_type(asked, position),
     )
 
 
@@ -201,6 +206,12 @@ def _rows_sure(asked: Message, position: int | None, found: StoreVerdict) -> int
     if position is None or not exact or not found.sure:
         return 0
     return found.packs.rows_kept(found.sure[position] & found.packs.keep[position])
+
+
+def _tested_type(asked: Message, position: int | None) -> str:
+    """The type of its column where the Parquet reader can test it, else empty."""
+    type_: str = asked["types"][0]
+    return type_ if position is not None and is_whole_number(type_) and not asked.get("keep_nulls", False) else ""
 
 
 def _counts_values(asked: Message) -> bool:

@@ -241,7 +241,7 @@ class Requests:
     def _fill(self, frame: Frame) -> tuple[Message, bytes]:
         options = options_of(frame)
         spark = frame.json.get("spark") or {}
-        settings = DecideSettings(options.cost, machine_of(spark), options.bloom_fpp)
+        settings = DecideSettings(options.cost, machine_of(spark), options.bloom_fpp, options.key_first)
         unknown, verdicts = [], []
         deadline_s = time.monotonic() + ANSWER_SHARE * options.planner_timeout_ms / 1000
         for asked in frame.json["scans"]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 from rtfilter.inspection import last_report
-from rtfilter.report import ScanReport
+from rtfilter.report_scans import ScanReport
 from tests.measure.layer_session import layer_session
 
 RUNS = 2

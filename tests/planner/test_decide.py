@@ -148,6 +148,7 @@ class TestDecision:
             "dictionary",
             "rows",
             "rows_reason",
+            "key_first",
         ]
 
 

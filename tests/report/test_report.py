@@ -188,6 +188,11 @@ def test_the_dict_is_plain_json() -> None:
         "files_dropped": 1,
         "rows_skipped": 7,
         "numOutputRows": 5,
+        "packs_by_keys": 1,
+        "rows_wanted": 5,
+        "pages_total": 8,
+        "pages_kept": 2,
+        "key_first_stops": 1,
     }
     report = report_from_record(record([decision("d1", candidate("a", "d1.0"))], [fill(outcome("d1.0"))], scans=[scan]))
     as_dict = report.to_dict()
@@ -195,8 +200,13 @@ def test_the_dict_is_plain_json() -> None:
     assert as_dict["execution"] == 12 and as_dict["filters"][0]["packs_kept"] == 261
     (told,) = as_dict["scans"]
     packs = {"packs_total": 9, "packs_kept": 3, "packs_read": 2}
-    assert told == {"table": "inventory", **packs, "files_dropped": 1, "rows_skipped": 7, "output_rows": 5}
-    assert "2 of 9 packs read (3 kept), 1 files not opened, 7 rows left out in batches, 5 rows out" in str(report)
+    by_keys = {"packs_by_keys": 1, "rows_wanted": 5, "pages_total": 8, "pages_kept": 2, "key_first_stops": 1}
+    assert told == {"table": "inventory", **packs, "files_dropped": 1, "rows_skipped": 7, "output_rows": 5, **by_keys}
+    text = " ".join(str(report).split())
+    assert (
+        "2 of 9 packs read (3 kept), 1 files not opened, 7 rows left out in batches, 5 rows out; keys first: 5 rows wanted" in text
+    )
+    assert "1 packs without a partner, 2 of 8 pages read in the others, stopped where it did not pay" in text
 
 
 def test_the_text_is_an_aligned_table_with_a_sentence_per_candidate() -> None:

@@ -32,9 +32,9 @@ class NarrowedScan(
 }
 
 object NarrowedScan {
-  def apply(scan: FileSourceScanExec, selection: PackSelection, predicates: Seq[KeyPredicate], filters: Seq[RuntimeFilter],
-      metrics: PackMetrics): NarrowedScan = {
-    val format = new PackFormat(selection, predicates, metrics.packsRead, metrics.rowsSkipped)
+  def apply(scan: FileSourceScanExec, selection: PackSelection, predicates: Seq[KeyPredicate], keyFirst: Option[KeyFirst],
+      filters: Seq[RuntimeFilter], metrics: PackMetrics): NarrowedScan = {
+    val format = new PackFormat(selection, predicates, keyFirst, metrics)
     val location = PrunedFileIndex(scan.relation.location, selection)
     val relation = scan.relation.copy(location = location, fileFormat = format)(scan.relation.sparkSession)
     val narrowed = new NarrowedScan(relation, scan.stream, scan.output, scan.requiredSchema, scan.partitionFilters,

@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.mapred.{FileSplit, JobConf}
 import org.apache.hadoop.mapreduce.{JobID, RecordReader, TaskAttemptID, TaskID, TaskType}
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
-import org.apache.parquet.HadoopReadOptions
+import org.apache.parquet.{HadoopReadOptions, VersionParser}
 import org.apache.parquet.filter2.compat.FilterCompat
 import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
 import org.apache.parquet.hadoop.{ParquetFileReader, ParquetInputSplit, ParquetRecordReader}
@@ -16,6 +16,7 @@ import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.hadoop.metadata.ParquetMetadata
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.SeekableInputStream
+import org.apache.parquet.schema.MessageType
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -25,7 +26,6 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
 import org.apache.spark.sql.execution.datasources.{DataSourceUtils, FileFormat, PartitionedFile, RecordReaderIterator}
 import org.apache.spark.sql.execution.datasources.parquet._
-import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
@@ -39,9 +39,9 @@ import scala.util.Try
  * Files that the selection does not know go to Spark's own reader. For the others the same parts of Spark are put together as its
  * own reader does it on 4.3 (docs/decisions/0001-own-reader-closure.md says why that can't be had by settings alone).
  */
-class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate], packsRead: SQLMetric, rowsSkipped: SQLMetric) extends ParquetFileFormat {
+class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate], val keyFirst: Option[KeyFirst], metrics: PackMetrics) extends ParquetFileFormat {
   /** ParquetFileFormat says that any two Parquet formats are equal; stage reuse must not believe that. */
-  override def equals(other: Any): Boolean = other match { case that: PackFormat => selection == that.selection && predicates == that.predicates; case _ => false }
+  override def equals(other: Any): Boolean = other match { case that: PackFormat => selection == that.selection && predicates == that.predicates && keyFirst == that.keyFirst; case _ => false }
   override def hashCode: Int = selection.hashCode
 
   override def buildReaderWithPartitionValues(session: SparkSession, dataSchema: StructType, partitionSchema: StructType,
@@ -49,9 +49,9 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
     : PartitionedFile => Iterator[InternalRow] = {
     // Spark's own reader also leaves in hadoopConf all that the readers look for there.
     val whole = super.buildReaderWithPartitionValues(session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
-    val shared = BroadcastValue(session.sparkContext, new NarrowedPacks(selection.forTasks, predicates, new SerializableConfiguration(hadoopConf)))
+    val shared = BroadcastValue(session.sparkContext, new NarrowedPacks(selection.forTasks, predicates, keyFirst, new SerializableConfiguration(hadoopConf)))
     val read = ReadSettings(partitionSchema, requiredSchema, filters, ParquetSettings(session.sessionState.conf, options, partitionSchema, requiredSchema))
-    val (counter, skipped) = (packsRead, rowsSkipped)
+    val counters = metrics
     file => {
       val selection = shared.value.selection
       selection.files.get(file.toPath.toString).filter(_.modifiedMs == file.modificationTime) match {
@@ -62,15 +62,16 @@ class PackFormat(val selection: PackSelection, val predicates: Seq[KeyPredicate]
           val stretched = selection.stretch.map(packs.keptIn(file.start, file.start + file.length, _))
           // Of a stretched file the first split has a pack, and finds out whether the file is another one by now; of others each has to look itself.
           if (stretched.exists(_.isEmpty)) Iterator.empty
-          else new PackFile(file, packs, stretched, shared.value, read, counter, skipped).rows(whole)
+          else new PackFile(file, packs, stretched, shared.value, read, counters).rows(whole)
       }
     }
   }
 }
 
 /** What all tasks share. Each file's reader copies a configuration that is no JobConf, entry by entry; Spark's vectorised one only reads it (checked on 4.3). */
-final class NarrowedPacks(val selection: PackSelection, val predicates: Seq[KeyPredicate], sent: SerializableConfiguration) extends Serializable {
+final class NarrowedPacks(val selection: PackSelection, val predicates: Seq[KeyPredicate], keyFirst: Option[KeyFirst], sent: SerializableConfiguration) extends Serializable {
   @transient lazy val conf: JobConf = new JobConf(sent.value)
+  @transient lazy val soFar: Option[KeyFirstSoFar] = keyFirst.map(new KeyFirstSoFar(_))
 }
 
 final case class ReadSettings(partitionSchema: StructType, requiredSchema: StructType, filters: Seq[Filter], parquet: ParquetSettings)
@@ -98,7 +99,8 @@ object ParquetSettings {
 
 /** One split of one file: of a stretched one the row groups with these ordinals are read, of others those kept ones that the split has by Parquet's own rule. */
 final class PackFile(file: PartitionedFile, packs: FilePacks, stretched: Option[Array[Int]], shared: NarrowedPacks, read: ReadSettings,
-    packsRead: SQLMetric, rowsSkipped: SQLMetric) {
+    metrics: PackMetrics) {
+  import metrics.{packsRead, rowsSkipped}
   import shared.{conf, predicates}
   private val settings = read.parquet
   private val bytes = packs.bytes
@@ -194,6 +196,13 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, stretched: Option[
     predicates.filter(p => !p.isDate || datetime.mode == LegacyBehaviorPolicy.CORRECTED)
       .flatMap(_.in(footer.getFileMetaData.getSchema, settings.caseSensitive))
 
+  private def keyColumns(footer: ParquetMetadata, datetime: RebaseDateTime.RebaseSpec): Seq[KeyColumn] = {
+    val (schema, version) = (footer.getFileMetaData.getSchema, Try(VersionParser.parse(footer.getFileMetaData.getCreatedBy)).toOption.orNull)
+    if (shared.soFar.isEmpty) Nil
+    else predicates.filter(p => p.decodedFirst && (!p.isDate || datetime.mode == LegacyBehaviorPolicy.CORRECTED)).flatMap(p =>
+      p.field(schema, settings.caseSensitive).map(field => new KeyColumn(schema.getColumnDescription(Array(field.getName)), p.kind, ColumnTest.of(p, 0), version)))
+  }
+
   private def attempt(conf: JobConf): TaskAttemptContextImpl = new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
 
   private def vectorized(input: HadoopInputFile, stream: SeekableInputStream, narrowed: ParquetMetadata): Iterator[InternalRow] = {
@@ -204,11 +213,14 @@ final class PackFile(file: PartitionedFile, packs: FilePacks, stretched: Option[
     try {
       reader.initialize(split, attempt(conf), Some(input), Some(stream), Some(narrowed))
       val filter = (pushed(narrowed, datetime) ++ runtime(narrowed, datetime)).reduceOption(FilterApi.and)
-      val blocks: Option[Int] = filter.map { predicate =>
-        val options = HadoopReadOptions.builder(conf, file.toPath).withRange(0, bytes).withRecordFilter(FilterCompat.get(predicate)).build()
-        reader.readThrough(new ParquetFileReader(input, narrowed, options, stream))
+      val options = HadoopReadOptions.builder(conf, file.toPath).withRange(0, bytes).withRecordFilter(filter.fold(FilterCompat.NOOP)(FilterCompat.get)).build()
+      val keys = keyColumns(narrowed, datetime)
+      shared.soFar.filter(_.isGoing && keys.nonEmpty) match {
+        case Some(soFar) => reader.readByKeys(schema => new RangedFileReader(input, narrowed, options, stream, schema, keys, soFar, metrics))
+        case None =>
+          val blocks = filter.map(_ => reader.readThrough(new ParquetFileReader(input, narrowed, options, stream)))
+          packsRead.add(blocks.getOrElse(narrowed.getBlocks.size).toLong)
       }
-      packsRead.add(blocks.getOrElse(narrowed.getBlocks.size).toLong)
       reader.initBatch(read.partitionSchema, file.partitionValues)
       if (settings.returningBatch) reader.enableReturningBatches()
       rows.asInstanceOf[Iterator[InternalRow]]
@@ -265,25 +277,46 @@ final class PackReader(zone: Option[ZoneId], datetime: RebaseDateTime.RebaseSpec
     offHeap, batchRows) {
 
   private val task = Option(TaskContext.get())
+  private var byKeys: Option[RangedFileReader] = None
+  private var handedOn = 0L
 
   /** Leaves batches out in which no row has a partner. Between two batches that it hands out Spark looks whether the task was killed; so does this. */
   override def nextBatch(): Boolean = {
-    var more = super.nextBatch()
+    var more = advance()
     while (more && test.exists(!_.mightMatch(resultBatch()))) {
       task.foreach(_.killTaskIfInterrupted())
-      more = super.nextBatch()
+      more = advance()
     }
     more
+  }
+
+  /** How many rows will come is not known before their keys are: Spark's reader hears of those of a row group once it has read those before it. */
+  private def advance(): Boolean = {
+    byKeys.foreach(ranged => if (handedOn == totalRowCount) totalRowCount += ranged.prepare())
+    val more = super.nextBatch()
+    if (more) handedOn += resultBatch().numRows
+    more
+  }
+
+  def readByKeys(make: MessageType => RangedFileReader): Unit = {
+    val ranged = make(requestedSchema)
+    exchange(ranged)
+    byKeys = Some(ranged)
+    totalRowCount = 0
   }
 
   /** Reads through `replacement` from now on; returns the number of row groups that it will read. */
   def readThrough(replacement: ParquetFileReader): Int = {
     replacement.setRequestedSchema(requestedSchema)
+    exchange(replacement)
+    totalRowCount = replacement.getFilteredRecordCount
+    replacement.getRowGroups.size
+  }
+
+  private def exchange(replacement: ParquetFileReader): Unit = {
     val rowGroups: AnyRef = reader
     val field = rowGroups.getClass.getDeclaredField("reader")
     field.setAccessible(true)
     field.set(rowGroups, replacement)
-    totalRowCount = replacement.getFilteredRecordCount
-    replacement.getRowGroups.size
   }
 }

@@ -21,7 +21,8 @@ final case class ScanMetrics(table: String, narrowed: Boolean, placeholders: Seq
 
 object ScanMetrics {
   private val names = Map("packsTotal" -> "packs_total", "packsKept" -> "packs_kept", "packsRead" -> "packs_read", "rowsSkipped" -> "rows_skipped", "filesDropped" -> "files_dropped",
-    "fillTime" -> "fill_ms")
+    "fillTime" -> "fill_ms", "packsByKeys" -> "packs_by_keys", "rowsWanted" -> "rows_wanted", "pagesTotal" -> "pages_total", "pagesKept" -> "pages_kept",
+    "keyFirstStops" -> "key_first_stops")
 
   def apply(scan: FileSourceScanExec): ScanMetrics =
     ScanMetrics(Snapshot.tableName(scan), scan.isInstanceOf[NarrowedScan], RuntimeFilter.in(scan).map(_.id), scan.metrics)

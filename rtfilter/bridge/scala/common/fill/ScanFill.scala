@@ -78,10 +78,13 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
       val packs = perFile(answer, verdict)
       val selection = PackSelection(packs, if (keepsSplits) None else Some(stretch(packs)))
       val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, verdict.get("packs_kept").asLong, selection.droppedFiles, fillMs)
-      NarrowedScan(scan, selection, applied.flatMap { case (k, f) => predicate(k, f) }, shown, metrics)
+      NarrowedScan(scan, selection, applied.flatMap { case (k, f) => predicate(k, f) }, keyFirst(verdict), shown, metrics)
     }
     FilledScan(scan, changed, rows)
   }
+
+  private def keyFirst(verdict: ObjectNode): Option[KeyFirst] = Option(verdict.get("key_first")).filterNot(_.isNull).map(limits =>
+    KeyFirst(limits.get("most_share").asDouble, limits.get("groups").asInt, limits.get("worth").asDouble))
 
   /** Where something goes by the order of rows, or asks for files and their parts (`_metadata`). */
   private def keepsSplits: Boolean = scan.fileConstantMetadataColumns.nonEmpty || RuntimeFilter.in(scan).exists(_.keepSplits)
@@ -104,7 +107,8 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
   private def predicate(k: FilledKey, filter: ObjectNode): Option[KeyPredicate] =
     if (k.sink.isComposite || k.key.keepNulls || !KeyPredicate.takes(k.columns.head.dataType)) None
     else Some(filter.path("push").asText).collect { case "set" => k.sink.test; case "range" => k.sink.ranges }.map(values =>
-      KeyPredicate(k.columns.head.name, k.columns.head.dataType, values, k.sink.ranges, filter.path("dictionary").asBoolean(false), filter.path("rows").asBoolean(false)))
+      KeyPredicate(k.columns.head.name, k.columns.head.dataType, values, k.sink.ranges, filter.path("dictionary").asBoolean(false), filter.path("rows").asBoolean(false),
+        filter.path("key_first").asBoolean(false)))
 
   private def perFile(answer: Answer, verdict: ObjectNode): Map[String, FilePacks] = {
     def of(name: String): ObjectNode = verdict.get(name).asInstanceOf[ObjectNode]

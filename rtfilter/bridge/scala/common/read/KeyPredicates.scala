@@ -11,18 +11,25 @@ import scala.jdk.CollectionConverters._
 /**
  * A filled filter on a column of the scan, as the Parquet reader gets it: `values` tests a value, `near` a stretch of values. `rowsTested`: whether
  * rows are tested above it too.
+ * `decodedFirst`: whether rows are chosen by it before other columns are decoded.
  */
-final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, near: KeyRanges, testDictionaries: Boolean, rowsTested: Boolean) {
+final case class KeyPredicate(column: String, kind: DataType, values: KeyTest, near: KeyRanges, testDictionaries: Boolean, rowsTested: Boolean,
+    decodedFirst: Boolean) {
   def isDate: Boolean = kind == DateType
 
-  /** The predicate for one file, or None where the file's column is not surely the same kind of number. */
-  def in(schema: MessageType, caseSensitive: Boolean): Option[FilterPredicate] = {
+  /** The file's column, or None where it is not surely the same kind of number. */
+  def field(schema: MessageType, caseSensitive: Boolean): Option[PrimitiveType] = {
     val matching = schema.getFields.asScala.filter(f => if (caseSensitive) f.getName == column else f.getName.equalsIgnoreCase(column))
-    val predicate = matching.toSeq match {
+    matching.toSeq match {
       case Seq(field) if field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) && sameNumbers(field.asPrimitiveType) &&
-          hasOwnPath(schema, field.getName) => physical(field.asPrimitiveType)
+          hasOwnPath(schema, field.getName) => Some(field.asPrimitiveType)
       case _ => None
     }
+  }
+
+  /** The predicate for one file. */
+  def in(schema: MessageType, caseSensitive: Boolean): Option[FilterPredicate] = {
+    val predicate = field(schema, caseSensitive).flatMap(physical)
     if (testDictionaries) predicate else predicate.map(new NotOnDictionaries(_))
   }
 

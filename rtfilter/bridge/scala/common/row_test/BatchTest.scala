@@ -47,8 +47,7 @@ object BatchTest {
 
   /** None where no predicate is on a column of the batch. */
   def of(predicates: Seq[KeyPredicate], schema: StructType, rowsSkipped: SQLMetric): Option[BatchTest] = {
-    val tests = predicates.filter(p => schema.fieldNames.contains(p.column)).map(p =>
-      new ColumnTest(schema.fieldIndex(p.column), p.kind, p.values, p.near.lows.headOption.getOrElse(0L), p.near.highs.lastOption.getOrElse(-1L)))
+    val tests = predicates.filter(p => schema.fieldNames.contains(p.column)).map(p => ColumnTest.of(p, schema.fieldIndex(p.column)))
     if (tests.isEmpty) None else Some(new BatchTest(tests.toArray, predicates.exists(_.rowsTested), rowsSkipped))
   }
 }
@@ -70,4 +69,9 @@ final class ColumnTest(val place: Int, kind: DataType, keys: KeyTest, low: Long,
     }
     row
   }
+}
+
+object ColumnTest {
+  def of(p: KeyPredicate, place: Int): ColumnTest =
+    new ColumnTest(place, p.kind, p.values, p.near.lows.headOption.getOrElse(0L), p.near.highs.lastOption.getOrElse(-1L))
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from planner.reasons import KEY_FIRST
 from rtfilter.report import APPLIED, NOT_FILLED, SKIPPED, FilterReport, report_from_record
 
 # A row test that drops less than this has not paid; tasks stop testing at the same share (RowFilterExec.scala).
@@ -58,7 +59,9 @@ def lessons_of(record: Mapping[str, Any]) -> tuple[Lesson, ...]:
         for placeholder in decision.get("placeholders") or ()
     }
     named = {name: placeholder["feedback"] for name, (placeholder, _) in placed.items() if placeholder.get("feedback")}
-    outcomes = [(entry, has_lost(entry)) for entry in report_from_record(record).filters if entry.placeholder in placed]
+    entries = [entry for entry in report_from_record(record).filters if entry.placeholder in placed]
+    first = _keys_first(record)
+    outcomes = [(entry, first.get(entry.placeholder) if entry.reason == KEY_FIRST else has_lost(entry)) for entry in entries]
     tuples = {_join_and_scan(*each) for each in placed.values() if len(each[0].get("columns") or ()) > 1}
     reduced = {placed[entry.placeholder][1] for entry, lost in outcomes if lost is False}
     waited = _needs_no_wait_any_more(record)
@@ -103,6 +106,16 @@ def _needs_no_wait_any_more(record: Mapping[str, Any]) -> frozenset[str]:
             elif placeholder and name in gated:
                 found.add(str(placeholder))
     return frozenset(found)
+
+
+def _keys_first(record: Mapping[str, Any]) -> dict[str, bool]:
+    """By placeholder of a scan whose keys were decoded first: whether that spared nothing. Left out where it can't be told."""
+    found: dict[str, bool] = {}
+    for scan in record.get("scans") or ():
+        spared = (scan.get("packs_by_keys") or 0) > 0 or (scan.get("pages_kept") or 0) < (scan.get("pages_total") or 0)
+        if scan.get("key_first_stops") or spared:
+            found.update((str(name), bool(scan.get("key_first_stops"))) for name in scan.get("placeholders") or ())
+    return found
 
 
 def has_lost(entry: FilterReport) -> bool | None:

@@ -176,3 +176,18 @@ def turned() -> list[dict[str, Any]]:
     feedback = {"feedback": FEEDBACK}
     gated = decision("d1", candidate("c1", "d1.0", gate=True), placeholders=[{"id": "d1.0", "scan": 9, **feedback}])
     return [gated, decision("d2", candidate("c1", "d2.0"), placeholders=[{"id": "d2.0", "scan": 9, **feedback}])]
+
+
+@pytest.mark.parametrize(
+    ("counted", "lost"),
+    [
+        ({"packs_by_keys": 3}, False),
+        ({"pages_total": 9, "pages_kept": 2}, False),
+        ({"pages_total": 9, "pages_kept": 9, "key_first_stops": 1}, True),
+        ({"pages_total": 9, "pages_kept": 9}, None),
+    ],
+)
+def test_keys_that_are_decoded_first_have_won_where_packs_or_pages_are_left_out(counted: dict[str, int], lost: bool | None) -> None:
+    scans = [{"table": "t", "packs_total": 80, "placeholders": ["d1.0"], **counted}]
+    learned = lessons_of({**executed(outcome("d1.0", reason="KEY_FIRST", **NO_PACK)), "scans": scans})
+    assert [lesson.lost for lesson in learned] == ([] if lost is None else [lost])

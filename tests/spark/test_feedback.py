@@ -29,6 +29,7 @@ def odd(spark: SparkSession, data: Path, tmp_path: Path) -> Iterator[Path]:
     shutil.copytree(data / "fact", folder)
     spark.read.parquet(str(folder)).createOrReplaceTempView("odd")
     spark.conf.set("rtfilter.feedback.enabled", True)
+    spark.conf.set("rtfilter.keyFirst", "never")
     yield folder
     spark.conf.set("rtfilter.feedback.enabled", False)
 

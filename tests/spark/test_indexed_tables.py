@@ -25,6 +25,7 @@ def spread(spark: SparkSession, check: OnOffDuckDB, tmp_path: Path) -> Path:
 
 
 def test_an_index_rejects_packs_that_footers_keep(spark: SparkSession, check: OnOffDuckDB, spread: Path, tmp_path: Path) -> None:
+    spark.conf.set("rtfilter.keyFirst", "never")
     check(SQL, rejects=False)
     Index.create(None, str(spread), [Bloom("r")], name="i", location=str(tmp_path / "store"))
     spark.conf.set("rtfilter.store.location", str(tmp_path / "store"))
@@ -43,6 +44,7 @@ def test_keys_known_by_a_bloom_filter_only_reject_packs(
     spark.read.parquet(str(tmp_path / "spread")).createOrReplaceTempView("spread")
     check.add("spread", tmp_path / "spread")
     spark.conf.set("rtfilter.kinds", "bloom")
+    spark.conf.set("rtfilter.keyFirst", "never")
     sql = f"select count(*), sum(v) from spread join dim on {probe} = {build} where id in (77, 1234, 4000)"
     check(sql, rejects=False)
     Index.create(
@@ -77,4 +79,5 @@ def test_a_damaged_index_changes_nothing(spark: SparkSession, check: OnOffDuckDB
     spark.conf.set("rtfilter.store.location", str(tmp_path / "store"))
     for path in (Path(index.place) / "data").iterdir():
         path.write_bytes(path.read_bytes()[:-3])
+    spark.conf.set("rtfilter.keyFirst", "never")
     check(SQL, rejects=False)

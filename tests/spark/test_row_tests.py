@@ -40,6 +40,7 @@ def test_where_a_test_is_quicker_than_the_look_up(
     for name in ("wide", "keys"):
         spark.read.parquet(str(large / name)).createOrReplaceTempView(name)
         check.add(name, large / name)
+    spark.conf.set("rtfilter.keyFirst", "never")
     check(f"select count(*), sum(wide.v) from wide join keys on wide.{key} = keys.{key} where {where}", rejects=False)
     report = rtfilter.last_report(spark)
     assert report is not None

@@ -31,7 +31,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What a runtime filter of a join left of a table's packs. `keys`: how many it had; None where it was no set of keys."""
+    """What a runtime filter of a join left of a table's packs. `keys`: how many it had; None where it was no set of keys.
+
+    There is none of a scan that left packs after it had decoded their keys first: an index would spare it little.
+    """
 
     table: str
     key: str
@@ -69,7 +72,9 @@ class OwnLines:
                 known = self._shape(shape)
                 if len(self._known) < MOST_SHAPES:
                     self._known[shape["digest"]] = known
-            return OwnQuery(known, tuple(self._joined(scans, line.get("filters") or ())), _sample(known, scans))
+            by_keys = {scan["table"] for scan in line.get("scans") or () if scan.get("packs_by_keys")}
+            joined = self._joined([scan for scan in scans if scan["table"] not in by_keys], line.get("filters") or ())
+            return OwnQuery(known, tuple(joined), _sample(known, scans))
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
             return UNREADABLE
 

@@ -37,6 +37,7 @@ def tables(tmp_path: Path) -> dict[str, Path]:
 def test_bytes_after_apply_are_as_promised(spark: SparkSession, log: Logged, tables: dict[str, Path]) -> None:
     register_tables(spark, tables)
     spark.conf.set("rtfilter.enabled", "true")
+    spark.conf.set("rtfilter.keyFirst", "never")
     statements = [
         f"select sum(m0 + m1 + m2 + m3) from sales join item on s_item = i_id where i_kind = {kind}"
         for kind in range(0, KINDS, 700)
@@ -54,6 +55,24 @@ def test_bytes_after_apply_are_as_promised(spark: SparkSession, log: Logged, tab
     saved = before - read(spark, statements)
     assert saved > 0.1 * before and item.gain_bytes is not None
     assert saved / WITHIN <= item.gain_bytes <= saved * WITHIN
+
+
+def test_nothing_is_promised_for_packs_that_are_left_after_their_keys(
+    spark: SparkSession, log: Logged, tables: dict[str, Path]
+) -> None:
+    register_tables(spark, tables)
+    spark.conf.set("rtfilter.enabled", "true")
+    statement = "select sum(m0 + m1 + m2 + m3) from sales join item on s_item = i_id where i_kind = {}"
+
+    def advised(mode: str) -> list[str]:
+        spark.conf.set("rtfilter.keyFirst", mode)
+        lines = log.lines(lambda: [spark.sql(statement.format(kind)).collect() for kind in range(0, KINDS, 700)])
+        assert any(scan["packs_by_keys"] for line in lines for scan in line["scans"]) == (mode == "always")
+        items = rtfilter.advise(spark, {"sales": str(tables["sales"])}, log=log.path, budget="100%").items
+        log.path.unlink()
+        return [item.kind for item in items if tuple(item.columns) == ("s_item",)]
+
+    assert advised("never") and not advised("always")
 
 
 def read(spark: SparkSession, statements: list[str]) -> int:

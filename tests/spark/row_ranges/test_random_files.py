@@ -59,8 +59,8 @@ def test_rows_are_those_of_the_plain_reader(spark: SparkSession, tmp_path: Path)
             seen["with rows"] += bool(on)
     spark.conf.set("rtfilter.enabled", False)
     assert seen["cases"] >= total and seen["with rows"] > seen["cases"] / 2, seen
-    # Rows were chosen in most, and pages left out in many; the others have no index of pages, or rows everywhere.
-    assert seen["rows chosen"] > seen["cases"] / 2 and seen["pages left out"] > seen["cases"] / 8, seen
+    # Rows were chosen in about half; the others have no rows with a partner, no index of pages, or are not read by columns.
+    assert seen["rows chosen"] > seen["cases"] / 4 and seen["pages left out"] > seen["cases"] / 8, seen
     assert seen["packs left out"] > seen["cases"] / 8 and seen["in DuckDB"] > seen["cases"] / 20, seen
 
 

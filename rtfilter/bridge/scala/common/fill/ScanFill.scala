@@ -78,7 +78,7 @@ final class ScanFill(layer: LayerSession, val scan: FileSourceScanExec, val keys
       val packs = perFile(answer, verdict)
       val selection = PackSelection(packs, if (keepsSplits) None else Some(stretch(packs)))
       val metrics = new PackMetrics(scan.relation.sparkSession.sparkContext, verdict.get("packs_total").asLong, verdict.get("packs_kept").asLong, selection.droppedFiles, fillMs)
-      NarrowedScan(scan, selection, applied.flatMap { case (k, f) => predicate(k, f) }, keyFirst(verdict), shown, metrics)
+      NarrowedScan(scan, selection, filters.flatMap(f => applied.collectFirst { case (k, `f`) => predicate(k, f) }.flatten), keyFirst(verdict), shown, metrics)
     }
     FilledScan(scan, changed, rows)
   }

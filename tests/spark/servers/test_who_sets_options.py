@@ -21,6 +21,7 @@ def value_of(option: Option, folder: Path, who: str) -> str:
         "rtfilter.enabled": ("true", "true"),
         "rtfilter.kinds": ("range,set", "set"),
         "rtfilter.cost": ("always", "auto"),
+        "rtfilter.keyFirst": ("always", "never"),
         "rtfilter.packs.enabled": ("true", "false"),
         "rtfilter.store.schemes": ("s3a", "gs"),
         "rtfilter.verify": ("false", "true"),
